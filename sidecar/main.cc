@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: PostgreSQL
+int main() { return 0; }

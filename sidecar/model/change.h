@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: PostgreSQL
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sidecar/base/ids.h"
+#include "sidecar/model/relation.h"
+
+namespace varve::model {
+
+// As in schemas/stream.fbs. Persisted: never renumber.
+enum class Op : uint8_t {
+  kInsert = 0,
+  kUpdate = 1,
+  kDelete = 2,
+  kTruncate = 3,
+  kMessage = 4,
+  kRelation = 5,
+  kDrop = 6,
+  kUntrack = 7,
+  kRewrite = 8,
+};
+
+// "insert", "update", ...
+std::string_view OpName(Op op);
+
+// One change; images borrow from the batch that owns it.
+struct Change {
+  Op op = Op::kInsert;
+  base::Seq seq;
+  base::TableOid table;                // zero for a message
+  const Relation* relation = nullptr;  // null for a message, kDrop and kUntrack
+  std::string_view new_image;          // message: its content
+  std::string_view old_image;          // message: its prefix
+  bool old_is_full = false;
+  bool truncate_cascade = false;
+  bool truncate_restart_identity = false;
+  bool message_transactional = false;
+};
+
+// The part of a transaction that one batch carries.
+struct TransactionPiece {
+  base::Lsn end_lsn;  // of the commit; of the record for a non-transactional message
+  base::Timestamp commit_time;
+  uint32_t xid = 0;
+  size_t first_change = 0;
+  size_t count = 0;
+  bool begin = false;
+  bool commit = false;
+  bool non_transactional = false;
+};
+
+// What the server says of itself in the first batch of a session.
+struct Handshake {
+  std::string plugin_version;
+  uint32_t server_version_num = 0;
+  uint64_t system_identifier = 0;
+  uint32_t timeline = 0;
+  uint32_t database_oid = 0;
+  std::string database;
+  std::string slot;
+  std::string encoding;
+  uint64_t next_full_xid = 0;
+};
+
+// One decoded message of the stream. Owns the bytes that its changes borrow.
+struct Batch {
+  std::string bytes;
+  std::optional<Handshake> handshake;
+  std::vector<std::shared_ptr<const Relation>> relations;   // defined in this batch
+  std::vector<std::shared_ptr<const Relation>> keep_alive;  // every relation that a change points to
+  std::vector<TransactionPiece> pieces;
+  std::vector<Change> changes;
+
+  Batch() = default;
+  Batch(Batch&&) = default;
+  Batch& operator=(Batch&&) = default;
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+};
+
+}  // namespace varve::model

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: PostgreSQL
+#include "sidecar/model/relation.h"
+
+#include <algorithm>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace varve::model {
+namespace {
+
+template <typename Integer>
+void PutInteger(std::string* out, Integer value) {
+  const auto bits = static_cast<uint64_t>(value);
+  for (size_t i = 0; i < sizeof(Integer); ++i) out->push_back(static_cast<char>(bits >> (8 * i)));
+}
+
+void PutString(std::string* out, std::string_view text) {
+  PutInteger(out, static_cast<uint32_t>(text.size()));
+  out->append(text);
+}
+
+}  // namespace
+
+const Column* Relation::FindColumn(std::string_view column_name) const {
+  const auto found = std::find_if(columns.begin(), columns.end(),
+                                  [&](const Column& column) { return column.name == column_name; });
+  return found == columns.end() ? nullptr : &*found;
+}
+
+const Column* Relation::FindAttnum(uint16_t attnum) const {
+  const auto found =
+      std::lower_bound(columns.begin(), columns.end(), attnum,
+                       [](const Column& column, uint16_t wanted) { return column.attnum < wanted; });
+  return found == columns.end() || found->attnum != attnum ? nullptr : &*found;
+}
+
+const Type* Relation::FindType(uint32_t type_oid) const {
+  const auto found =
+      std::find_if(types.begin(), types.end(), [&](const Type& type) { return type.oid == type_oid; });
+  return found == types.end() ? nullptr : &*found;
+}
+
+std::vector<const Column*> Relation::KeyColumns() const {
+  const auto place = identity == 'i' ? &Column::identity_position : &Column::key_position;
+  std::vector<const Column*> key;
+  for (const Column& column : columns) {
+    if (column.*place != 0) key.push_back(&column);
+  }
+  std::sort(key.begin(), key.end(), [&](const Column* a, const Column* b) { return a->*place < b->*place; });
+  return key;
+}
+
+std::string Relation::QualifiedName() const { return schema + "." + name; }
+
+base::RelationVersion ComputeVersion(const Relation& relation) {
+  std::string bytes = "varve-relation-1";
+  PutInteger(&bytes, relation.oid.value);
+  PutString(&bytes, relation.schema);
+  PutString(&bytes, relation.name);
+  PutInteger(&bytes, static_cast<uint8_t>(relation.identity));
+  PutInteger(&bytes, relation.attribute_count);
+  PutInteger(&bytes, static_cast<uint16_t>(relation.columns.size()));
+  for (const Column& column : relation.columns) {
+    PutInteger(&bytes, column.attnum);
+    PutString(&bytes, column.name);
+    PutInteger(&bytes, column.type_oid);
+    PutInteger(&bytes, column.base_type_oid);
+    PutInteger(&bytes, column.typmod);
+    PutInteger(&bytes, static_cast<uint8_t>(column.form));
+    PutInteger(&bytes, column.width);
+    PutInteger(&bytes, column.key_position);
+    PutInteger(&bytes, column.identity_position);
+    PutInteger(&bytes, static_cast<uint8_t>(column.not_null));
+    PutInteger(&bytes, static_cast<uint8_t>(column.generated));
+  }
+  const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
+  return base::RelationVersion{hash == 0 ? 1 : hash};
+}
+
+}  // namespace varve::model
