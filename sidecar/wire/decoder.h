@@ -22,7 +22,8 @@ struct SessionId {
 std::string FormatSession(SessionId session);
 
 // Turns the messages of one session into batches. Verifies every message: framing, FlatBuffers tables,
-// session, sequence, indexes, heap offsets, row images against their relation version. One thread at a time.
+// session, sequence, indexes, heap offsets, relation versions, and that transactions are whole and in order.
+// Row images are verified where they are decoded (model::DecodeImage). One thread at a time.
 class Decoder {
  public:
   static constexpr uint32_t kMessageBytesMax = 1u << 30;
@@ -33,11 +34,20 @@ class Decoder {
   // what is wrong ("sequence 7 where 5 was expected"); after an error the session must end.
   base::Result<model::Batch> Decode(std::string_view message);
 
+  // True between the first and the last piece of a transaction.
+  bool transaction_open() const { return transaction_open_; }
+
   uint64_t next_sequence() const { return next_sequence_; }
 
  private:
+  base::Status CheckPieces(const model::Batch& batch);
+
   SessionId session_;
   uint64_t next_sequence_ = 0;
+  base::Lsn last_end_lsn_;  // of the newest transaction begun
+  uint32_t open_xid_ = 0;   // of the transaction that is not whole yet
+  uint32_t next_seq_ = 0;   // the seq that its next change must have
+  bool transaction_open_ = false;
   std::unordered_map<base::RelationVersion, std::shared_ptr<const model::Relation>> relations_;
 };
 
