@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: PostgreSQL
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sidecar/base/result.h"
+
+namespace varve::pg {
+class Connection;
+}
+
+namespace varve::setup {
+
+// kUnknown: could not be found out with the rights at hand; the message says what would tell.
+enum class CheckResult { kOk, kWarning, kFailed, kUnknown };
+// "ok", "warning", "failed", "unknown".
+std::string_view CheckResultName(CheckResult result);
+
+struct Check {
+  std::string name;  // stable, e.g. "wal_level", "table public.accounts"
+  CheckResult result = CheckResult::kOk;
+  std::string message;
+  std::string remedy;  // what to type; empty where nothing is to be done
+};
+
+struct Options {
+  std::string dsn;  // libpq connection string or URI
+  std::string publication = "varve";
+  std::string slot = "varve";
+  std::string data_dir;  // empty: not checked
+  bool allow_synchronous = false;
+  int connect_timeout_ms = 10'000;
+};
+
+// Every check that can be made over an open ordinary connection. Changes nothing. `before_init`: a
+// publication that is missing is no fault. Errors: kUnavailable when the connection breaks.
+base::Result<std::vector<Check>> CheckServer(pg::Connection* connection, const Options& options,
+                                             bool before_init);
+// True when no check failed.
+bool Passed(const std::vector<Check>& checks);
+
+struct LeftOutTable {
+  std::string table;  // schema.name
+  std::string reason;
+  std::string remedy;
+};
+
+struct InitOptions {
+  Options server;
+  std::vector<std::string> tables;  // patterns: name, schema.name, with * and ?; empty: every table with an
+                                    // identity. A name without schema means public.
+  std::string config_path = "/etc/varve/varve.toml";
+  std::string http_socket;  // [http] socket; empty: left to varved's default
+  bool write_config = true;
+  bool overwrite_config = false;
+};
+
+struct InitReport {
+  std::vector<Check> checks;
+  bool ready = false;  // no check failed: varved can start. Otherwise nothing was changed
+  bool publication_created = false;
+  std::vector<std::string> tables;  // of the publication afterwards, schema.name
+  std::vector<std::string> added;   // of these, added now
+  std::vector<LeftOutTable> left_out;
+  std::vector<std::string> grants;  // SQL that gives the role what varved needs
+  std::string hba_line;             // for pg_hba.conf
+  std::string config_text;          // TOML
+  std::string config_path;
+  bool config_written = false;
+  std::string next_step;  // what to type next
+};
+
+// `varve init`: checks; when none fails, creates the publication or adds the tables to it (never one whose
+// updates would then fail) and writes the config file. Idempotent; never makes the slot. Errors:
+// kUnavailable (cannot connect), kInvalidArgument (pattern that matches nothing, publication of a kind that
+// cannot be followed), kForbidden (rights), kExists (config file with other contents).
+base::Result<InitReport> Init(const InitOptions& options);
+
+// The text of a config file for these options.
+std::string ConfigText(const InitOptions& options);
+
+struct SlotReport {
+  bool exists = false;
+  bool active = false;
+  int64_t active_pid = 0;
+  std::string wal_status;          // reserved, extended, unreserved, lost
+  std::string confirmed_flush;     // LSN
+  int64_t lag_bytes = 0;           // WAL behind the confirmed position
+  int64_t retained_wal_bytes = 0;  // WAL that the server keeps for the slot
+};
+
+struct DoctorReport {
+  std::vector<Check> checks;  // those of init on the running system, and the slot's
+  SlotReport slot;
+};
+
+// `varve doctor`. Changes nothing. Errors: kUnavailable, with the remedy, when it cannot connect.
+base::Result<DoctorReport> Doctor(const Options& options);
+
+struct DetachReport {
+  bool slot_dropped = false;  // false: there was none
+  uint64_t freed_wal_bytes = 0;
+  std::vector<std::string> remains;  // sentences: publication, data directory, config file
+};
+
+// `varve detach`: drops the slot, so that the server keeps no WAL for it. Ends nothing: a slot in use is
+// kConflict, naming the process. Errors: kUnavailable, kForbidden.
+base::Result<DetachReport> Detach(const Options& options, const std::string& config_path);
+
+}  // namespace varve::setup
