@@ -31,7 +31,7 @@ OWNERS = [
     (re.compile(r"libpq-fe\.h|libpq/libpq-fs\.h"), ["sidecar/pg"]),
     (re.compile(r"boost/"), ["sidecar/http", "cli"]),
     (re.compile(r"toml\+\+/|toml\.hpp"), ["sidecar/config"]),
-    (re.compile(r"flatbuffers/|\w+_generated\.h"), ["sidecar/wire", "plugin/wire", "tests/fuzz"]),
+    (re.compile(r"flatbuffers/|\w+_generated\.h"), ["sidecar/wire", "plugin/wire", "tests/support"]),
     (re.compile(r"spdlog/"), ["sidecar/base"]),
     (re.compile(r"prometheus/"), ["sidecar/http"]),
     (re.compile(r"xxhash\.h"), ["sidecar/model", "plugin/wire"]),
