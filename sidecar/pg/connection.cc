@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: PostgreSQL
 #include "sidecar/pg/connection.h"
 
+#include <poll.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 #include <libpq-fe.h>
-#include <poll.h>
 
 #include "sidecar/base/log.h"
 #include "sidecar/pg/clock_ms.h"
@@ -63,8 +65,8 @@ std::optional<std::string> DsnProblem(const std::string& dsn) {
 }
 
 base::Result<std::unique_ptr<Connection>> Connection::Open(const ConnectOptions& options,
-                                                           std::string* sqlstate) {
-  if (sqlstate != nullptr) sqlstate->clear();
+                                                           OpenFailure* failure) {
+  if (failure != nullptr) *failure = OpenFailure{};
   if (const auto problem = DsnProblem(options.dsn)) {
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("the connection string [source] dsn is malformed: {}", *problem));
@@ -86,7 +88,9 @@ base::Result<std::unique_ptr<Connection>> Connection::Open(const ConnectOptions&
   base::Status status = connection->Establish(options.timeout_ms);
   if (status) status = connection->Configure();
   if (!status) {
-    if (sqlstate != nullptr) *sqlstate = connection->last_error_.sqlstate;
+    if (failure != nullptr) {
+      *failure = {connection->last_error_, connection->user(), connection->database(), connection->host()};
+    }
     return Fail(std::move(status).error());
   }
   return connection;

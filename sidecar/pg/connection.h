@@ -60,6 +60,14 @@ struct ConnectOptions {
 
 inline constexpr char kApplicationName[] = "varve";
 
+// Why a connection could not be opened, and what it was for.
+struct OpenFailure {
+  ServerError error;
+  std::string user;
+  std::string database;
+  std::string host;
+};
+
 // A libpq connection: client_encoding is the server's own (values are never re-coded), time-outs that would
 // end long work are off, application_name is "varve". Owns the PGconn. One thread at a time, except Cancel.
 // Fails with kUnavailable when the connection breaks or a wait ends by timeout or stop; a server's error
@@ -68,9 +76,9 @@ inline constexpr char kApplicationName[] = "varve";
 class Connection {
  public:
   // Errors: kInvalidArgument for a DSN that libpq cannot read; by CodeOfSqlstate what the server answers.
-  // `sqlstate`, if given, receives the state of a failure.
+  // `failure`, if given, receives what is known of a failure.
   static base::Result<std::unique_ptr<Connection>> Open(const ConnectOptions& options,
-                                                        std::string* sqlstate = nullptr);
+                                                        OpenFailure* failure = nullptr);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
