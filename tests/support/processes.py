@@ -80,8 +80,16 @@ class Process:
     @classmethod
     def start(cls, command, log_path, directory, env=None):
         with open(log_path, "ab") as log:
-            popen = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory,
-                                     env=env, start_new_session=True, **server_identity())
+            popen = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=directory,
+                env=env,
+                start_new_session=True,
+                **server_identity(),
+            )
         return cls(popen.pid, popen)
 
     def alive(self):

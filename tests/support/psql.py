@@ -32,7 +32,11 @@ class Session:
         self._log = open(log_path, "ab")
         self._process = subprocess.Popen(
             [psql, "-X", "-q", "-A", "-t", "-F", FIELD_SEPARATOR, "-v", "ON_ERROR_STOP=0", "-d", conninfo],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0)
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            bufsize=0,
+        )
         self._lines = []
         self._next = 0
         self._partial = b""
@@ -75,10 +79,10 @@ class Session:
         """Runs one statement and returns its output lines."""
         collected = []
         self.stream(statement, collected.append, timeout)
-        return collected
+        return [line.decode() for line in collected]
 
     def stream(self, statement, take, timeout=None):
-        """Runs one statement and hands each output line to `take`."""
+        """Runs one statement and hands each output line to `take`, as bytes."""
         self._send(statement)
         self._collect(statement, timeout or self.timeout, take)
 
@@ -107,7 +111,7 @@ class Session:
         try:
             data = memoryview(text.encode())
             while data:
-                data = data[os.write(self._process.stdin.fileno(), data):]
+                data = data[os.write(self._process.stdin.fileno(), data) :]
         except OSError as error:
             raise ConnectionLost(f"psql is gone: {error}") from None
 
@@ -119,14 +123,14 @@ class Session:
             at = line.find(mark)
             if at < 0:
                 if take:
-                    take(line.decode())
+                    take(line)
                 continue
             if at > 0 and take:
-                take(line[:at].decode())
-            outcome = line[at + len(mark):]
+                take(line[:at])
+            outcome = line[at + len(mark) :]
             while mark not in outcome:
                 outcome += b"\n" + self._read_line(deadline, statement)
-            error, sqlstate, message = (outcome[:outcome.index(mark)].decode().strip() + "  ").split(" ", 2)
+            error, sqlstate, message = (outcome[: outcome.index(mark)].decode().strip() + "  ").split(" ", 2)
             if error == "true":
                 raise SqlError(sqlstate, message, statement)
             return
