@@ -3,9 +3,9 @@
 
 A temporary logical slot exports a snapshot that holds exactly the transactions whose commit ends at or before
 the slot's consistent point. Two things could still make a reading wrong, and are ruled out before the first
-row is read. A transaction that the snapshot takes as finished may not be marked committed yet: such
-transactions are awaited. TRUNCATE, rewrites and column changes are not under the snapshot: a moment with one of
-them between the consistent point and the table locks is discarded.
+row is read. A transaction that the snapshot takes as finished may not be marked committed yet: these are
+awaited. TRUNCATE, rewrites and column changes are not under the snapshot: a moment with one of them between
+the consistent point and the table locks is discarded.
 """
 
 import contextlib
