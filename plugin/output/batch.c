@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* format=flatbuffers: changes are collected in plain arrays, one message is built of them at a
+ * time. */
+#include "postgres.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
+#include "commands/dbcommands.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "replication/slot.h"
+#include "utils/guc.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "plugin/output/output.h"
+#include "plugin/output/row.h"
+
+#define REFS_MAX (VARVE_NO_RELATION - 1)
+
+typedef struct VarveBatch
+{
+	VarveWire *wire;
+	uint64 sequence;
+	VarveHandshake handshake;
+	HTAB *described; /* relation versions that the client has */
+	VarveBuffer heap;
+	VarveBuffer scratch;
+	VarveChange *changes;
+	int change_count;
+	int change_capacity;
+	VarveTransaction *transactions;
+	int transaction_count;
+	int transaction_capacity;
+	VarveRelationRef *refs;
+	int ref_count;
+	int ref_capacity;
+	bool piece_open; /* the last of `transactions` belongs to the transaction in hand */
+	bool begin_sent;
+} VarveBatch;
+
+static void
+close_wire(void *wire)
+{
+	varve_wire_close(wire);
+}
+
+static void
+check_status(VarveWireStatus status)
+{
+	if (status == VARVE_WIRE_OUT_OF_MEMORY)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
+						errdetail("Failed while building a batch of changes.")));
+	if (status == VARVE_WIRE_TOO_LARGE)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("a batch of changes does not fit into one message of %d bytes",
+							   VARVE_MESSAGE_BYTES_MAX)));
+}
+
+static VarveBytes
+bytes_of(const char *text)
+{
+	VarveBytes bytes = {text, strlen(text)};
+
+	return bytes;
+}
+
+/*
+ * A walsender starts decoding outside any transaction: it needs one to read the catalogs.
+ * (MyProcPort would know the name too, but its header wants those of every authentication library
+ * of the server.)
+ */
+static char *
+database_name(MemoryContext context)
+{
+	bool own_transaction = !IsTransactionState();
+	ResourceOwner old_owner = CurrentResourceOwner;
+	char *name;
+
+	if (own_transaction)
+		StartTransactionCommand();
+	name = get_database_name(MyDatabaseId);
+	name = MemoryContextStrdup(context, name == NULL ? "" : name);
+	if (own_transaction)
+	{
+		CommitTransactionCommand();
+		CurrentResourceOwner = old_owner;
+	}
+	MemoryContextSwitchTo(context);
+	return name;
+}
+
+static void
+fill_handshake(VarveHandshake *handshake, const ReplicationSlot *slot)
+{
+	TimeLineID timeline;
+
+	if (RecoveryInProgress())
+		(void)GetXLogReplayRecPtr(&timeline);
+	else
+		timeline = GetWALInsertionTimeLine();
+	handshake->plugin_version = bytes_of(VARVE_VERSION);
+	handshake->server_version_num =
+		(uint32)atoi(GetConfigOption("server_version_num", false, false));
+	handshake->system_identifier = GetSystemIdentifier();
+	handshake->timeline = timeline;
+	handshake->database_oid = MyDatabaseId;
+	handshake->database = bytes_of(database_name(CurrentMemoryContext));
+	handshake->slot = bytes_of(pstrdup(NameStr(slot->data.name)));
+	handshake->encoding = bytes_of(GetDatabaseEncodingName());
+	handshake->next_full_xid = U64FromFullTransactionId(ReadNextFullTransactionId());
+}
+
+VarveBatch *
+varve_batch_open(VarveOutput *output, MemoryContext context)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(context);
+	VarveBatch *batch = palloc0(sizeof(VarveBatch));
+	MemoryContextCallback *on_reset = palloc(sizeof(MemoryContextCallback));
+	HASHCTL control = {0};
+
+	control.keysize = sizeof(uint64);
+	control.entrysize = sizeof(uint64);
+	control.hcxt = context;
+	batch->described = hash_create("varve relation versions", 128, &control,
+								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	varve_buffer_init(&batch->heap, context, (Size)output->options.batch_bytes * 2);
+	varve_buffer_init(&batch->scratch, context, 1024);
+	batch->change_capacity = 1024;
+	batch->changes = palloc(batch->change_capacity * sizeof(VarveChange));
+	batch->transaction_capacity = 16;
+	batch->transactions = palloc(batch->transaction_capacity * sizeof(VarveTransaction));
+	batch->ref_capacity = 16;
+	batch->refs = palloc(batch->ref_capacity * sizeof(VarveRelationRef));
+	fill_handshake(&batch->handshake, output->ctx->slot);
+	batch->wire = varve_wire_open();
+	if (batch->wire == NULL)
+		check_status(VARVE_WIRE_OUT_OF_MEMORY);
+	/* The shutdown callback does not run after an error; this does. */
+	on_reset->func = close_wire;
+	on_reset->arg = batch->wire;
+	MemoryContextRegisterResetCallback(context, on_reset);
+	MemoryContextSwitchTo(old_context);
+	return batch;
+}
+
+static bool
+is_empty(const VarveBatch *batch)
+{
+	return batch->transaction_count == 0;
+}
+
+/* Sends what was collected as one message. */
+static void
+flush(VarveOutput *output)
+{
+	VarveBatch *batch = output->batch;
+	LogicalDecodingContext *ctx = output->ctx;
+	VarveBatchParts parts = {0};
+	const uint8_t *bytes;
+	size_t length;
+
+	if (is_empty(batch))
+		return;
+	parts.session_high = output->options.session_high;
+	parts.session_low = output->options.session_low;
+	parts.sequence = batch->sequence;
+	parts.handshake = batch->sequence == 0 ? &batch->handshake : NULL;
+	parts.refs = batch->refs;
+	parts.ref_count = batch->ref_count;
+	parts.transactions = batch->transactions;
+	parts.transaction_count = batch->transaction_count;
+	parts.changes = batch->changes;
+	parts.change_count = batch->change_count;
+	parts.heap = batch->heap.data;
+	parts.heap_length = batch->heap.length;
+	check_status(varve_wire_finish(batch->wire, &parts, &bytes, &length));
+	/* A walsender has put its header into ctx->out already, an SQL function nothing. */
+	OutputPluginPrepareWrite(ctx, true);
+	appendBinaryStringInfo(ctx->out, (const char *)bytes, (int)length);
+	OutputPluginWrite(ctx, true);
+	batch->sequence++;
+	varve_buffer_reset(&batch->heap);
+	batch->change_count = 0;
+	batch->transaction_count = 0;
+	batch->ref_count = 0;
+	batch->piece_open = false;
+	output->unreported_changes = 0;
+}
+
+static VarveTransaction *
+open_piece(VarveOutput *output)
+{
+	VarveBatch *batch = output->batch;
+	VarveTransaction *piece;
+
+	if (batch->piece_open)
+		return &batch->transactions[batch->transaction_count - 1];
+	if (batch->transaction_count == batch->transaction_capacity)
+	{
+		batch->transaction_capacity *= 2;
+		batch->transactions =
+			repalloc(batch->transactions, batch->transaction_capacity * sizeof(VarveTransaction));
+	}
+	piece = &batch->transactions[batch->transaction_count++];
+	piece->position = output->transaction.position;
+	piece->commit_time = output->transaction.commit_time;
+	piece->xid = output->transaction.xid;
+	piece->first_change = (uint32)batch->change_count;
+	piece->count = 0;
+	piece->flags = batch->begin_sent ? 0 : VARVE_TRANSACTION_BEGIN;
+	if (output->transaction.non_transactional)
+		piece->flags |= VARVE_TRANSACTION_NON_TRANSACTIONAL;
+	batch->piece_open = true;
+	batch->begin_sent = true;
+	return piece;
+}
+
+static uint16
+add_ref(VarveBatch *batch, Oid relid, uint64 version)
+{
+	VarveRelationRef *ref;
+
+	if (batch->ref_count == batch->ref_capacity)
+	{
+		batch->ref_capacity *= 2;
+		batch->refs = repalloc(batch->refs, batch->ref_capacity * sizeof(VarveRelationRef));
+	}
+	ref = &batch->refs[batch->ref_count];
+	ref->version = version;
+	ref->oid = relid;
+	ref->reserved = 0;
+	return (uint16)batch->ref_count++;
+}
+
+/* The place of the table, as it is now, among the refs of this batch; describes it where it is new.
+ */
+static uint16
+ref_of(VarveBatch *batch, VarveRelationEntry *entry)
+{
+	uint64 version = entry->definition.version;
+	bool found;
+
+	/* Sequences start at 0, entries too. */
+	if (entry->ref_version == version && entry->ref_sequence == batch->sequence + 1)
+		return entry->ref_index;
+	hash_search(batch->described, &version, HASH_ENTER, &found);
+	if (!found)
+		check_status(varve_wire_add_relation(batch->wire, &entry->definition));
+	entry->ref_index = add_ref(batch, entry->relid, version);
+	entry->ref_version = version;
+	entry->ref_sequence = batch->sequence + 1;
+	return entry->ref_index;
+}
+
+static void
+append_image(VarveOutput *output, const VarveEvent *event, HeapTuple tuple, VarveRowPart part,
+			 uint32 *offset, uint32 *length)
+{
+	VarveBatch *batch = output->batch;
+
+	*offset = (uint32)batch->heap.length;
+	if (tuple != NULL)
+		varve_row_append_image(event->entry, tuple, event->descriptor, part, &batch->heap,
+							   &batch->scratch);
+	*length = (uint32)(batch->heap.length - *offset);
+}
+
+static void
+append_bytes(VarveBatch *batch, const VarveBytes *bytes, uint32 *offset, uint32 *length)
+{
+	*offset = (uint32)batch->heap.length;
+	batch->heap.table = NULL;
+	varve_buffer_append(&batch->heap, bytes->data, bytes->length);
+	*length = (uint32)bytes->length;
+}
+
+static void
+batch_begin(VarveOutput *output, const VarveEventTransaction *transaction)
+{
+	output->batch->piece_open = false;
+	output->batch->begin_sent = false;
+}
+
+static void
+batch_change(VarveOutput *output, const VarveEvent *event)
+{
+	VarveBatch *batch = output->batch;
+	VarveTransaction *piece;
+	VarveChange *change;
+
+	/* Before the change, so that the last batch of a transaction can carry its commit. */
+	if (batch->heap.length + batch->change_count * sizeof(VarveChange) >=
+			(Size)output->options.batch_bytes ||
+		batch->ref_count >= REFS_MAX)
+		flush(output);
+	if (batch->change_count == batch->change_capacity)
+	{
+		batch->change_capacity *= 2;
+		batch->changes = repalloc(batch->changes, batch->change_capacity * sizeof(VarveChange));
+	}
+	piece = open_piece(output);
+	change = &batch->changes[batch->change_count];
+	memset(change, 0, sizeof(*change));
+	change->op = event->op;
+	change->flags = event->flags;
+	change->seq = event->seq;
+	if (event->op == VARVE_OP_MESSAGE)
+	{
+		change->relation = VARVE_NO_RELATION;
+		append_bytes(batch, &event->content, &change->new_offset, &change->new_length);
+		append_bytes(batch, &event->prefix, &change->old_offset, &change->old_length);
+	}
+	else if (event->entry == NULL)
+		change->relation = add_ref(batch, event->relid, 0);
+	else
+	{
+		if (event->entry->has_text && (event->new_tuple != NULL || event->old_tuple != NULL))
+			varve_output_need_settings(output);
+		change->relation = ref_of(batch, event->entry);
+		append_image(output, event, event->new_tuple, VARVE_ROW_WHOLE, &change->new_offset,
+					 &change->new_length);
+		append_image(output, event, event->old_tuple,
+					 (event->flags & VARVE_CHANGE_OLD_IS_FULL) != 0 ? VARVE_ROW_WHOLE
+																	: VARVE_ROW_IDENTITY,
+					 &change->old_offset, &change->old_length);
+	}
+	batch->change_count++;
+	piece->count++;
+}
+
+static void
+batch_commit(VarveOutput *output)
+{
+	open_piece(output)->flags |= VARVE_TRANSACTION_COMMIT;
+	flush(output);
+}
+
+const VarveSink varve_batch_sink = {batch_begin, batch_change, batch_commit};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: PostgreSQL */
+#include "postgres.h"
+
+#include "plugin/output/buffer.h"
+
+#define KEPT_BYTES_MAX ((Size)1024 * 1024)
+#define DOUBLING_BYTES_MAX ((Size)64 * 1024 * 1024)
+
+void
+varve_buffer_init(VarveBuffer *buffer, MemoryContext context, Size capacity)
+{
+	buffer->data = MemoryContextAlloc(context, capacity);
+	buffer->length = 0;
+	buffer->capacity = capacity;
+	buffer->context = context;
+	buffer->table = NULL;
+}
+
+void
+varve_buffer_reset(VarveBuffer *buffer)
+{
+	buffer->length = 0;
+	if (buffer->capacity > KEPT_BYTES_MAX)
+	{
+		pfree(buffer->data);
+		varve_buffer_init(buffer, buffer->context, KEPT_BYTES_MAX);
+	}
+}
+
+void
+varve_buffer_grow(VarveBuffer *buffer, Size more)
+{
+	Size needed = buffer->length + more;
+	Size capacity = buffer->capacity;
+
+	if (more > VARVE_BUFFER_BYTES_MAX || needed > VARVE_BUFFER_BYTES_MAX)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("a row of table \"%s\" needs more than %zu bytes, the limit is %zu",
+							   buffer->table == NULL ? "?" : buffer->table, needed,
+							   VARVE_BUFFER_BYTES_MAX),
+						errhint("Remove the table from the publication, or advance the slot past "
+								"this transaction and copy the table again.")));
+	/* Giant rows grow in steps: doubling would need two more times their size. */
+	while (capacity < needed)
+		capacity += Min(capacity, DOUBLING_BYTES_MAX);
+	buffer->data = repalloc(buffer->data, Min(capacity, VARVE_BUFFER_BYTES_MAX));
+	buffer->capacity = Min(capacity, VARVE_BUFFER_BYTES_MAX);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* format=json: one object a line, for people and for tests. Values are what to_jsonb makes of them.
+ */
+#include "postgres.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type_d.h"
+#include "common/base64.h"
+#include "miscadmin.h"
+#include "utils/datetime.h"
+#include "utils/json.h"
+#include "utils/jsonb.h"
+
+#include "plugin/output/json.h"
+#include "plugin/output/output.h"
+#include "plugin/output/row.h"
+
+/* Is `column` among the cells of a kind? */
+typedef bool (*CellTest)(const VarveRelationEntry *entry, int column);
+
+void
+varve_json_key(StringInfo out, const char *key)
+{
+	if (out->data[out->len - 1] != '{')
+		appendStringInfoString(out, ", ");
+	appendStringInfo(out, "\"%s\": ", key);
+}
+
+void
+varve_json_text(StringInfo out, const char *key, const char *text)
+{
+	varve_json_key(out, key);
+	escape_json(out, text);
+}
+
+static const char *
+identity_name(char identity)
+{
+	switch (identity)
+	{
+		case REPLICA_IDENTITY_DEFAULT:
+			return "default";
+		case REPLICA_IDENTITY_INDEX:
+			return "index";
+		case REPLICA_IDENTITY_FULL:
+			return "full";
+		default:
+			return "none";
+	}
+}
+
+/* Starts a line: the kind, and where the transaction stands. */
+static void
+start_line(VarveOutput *output, const char *kind)
+{
+	LogicalDecodingContext *ctx = output->ctx;
+
+	OutputPluginPrepareWrite(ctx, true);
+	appendStringInfoChar(ctx->out, '{');
+	varve_json_text(ctx->out, "kind", kind);
+	if (TransactionIdIsValid(output->transaction.xid))
+	{
+		varve_json_key(ctx->out, "xid");
+		appendStringInfo(ctx->out, "%u", output->transaction.xid);
+	}
+}
+
+static void
+end_line(VarveOutput *output)
+{
+	appendStringInfoChar(output->ctx->out, '}');
+	OutputPluginWrite(output->ctx, true);
+	output->unreported_changes = 0;
+}
+
+static void
+put_position(VarveOutput *output)
+{
+	varve_json_key(output->ctx->out, "position");
+	appendStringInfo(output->ctx->out, "\"%X/%X\"", LSN_FORMAT_ARGS(output->transaction.position));
+}
+
+static void
+put_seq(StringInfo out, const VarveEvent *event)
+{
+	varve_json_key(out, "seq");
+	appendStringInfo(out, "%u", event->seq);
+}
+
+static void
+put_value(VarveRelationEntry *entry, int column, StringInfo out)
+{
+	Jsonb *value;
+
+	if (entry->nulls[column])
+	{
+		appendStringInfoString(out, "null");
+		return;
+	}
+	value = DatumGetJsonbP(FunctionCall1(&entry->to_jsonb[column], entry->values[column]));
+	(void)JsonbToCString(out, &value->root, VARSIZE(value));
+}
+
+static bool
+is_absent(const VarveRelationEntry *entry, int column)
+{
+	return entry->encoders[column].encoding == VARVE_ENCODE_ABSENT;
+}
+
+/* The deformed row as an object of the columns that have a value. */
+static void
+put_row(VarveRelationEntry *entry, const char *key, VarveRowPart part, StringInfo out)
+{
+	VarveRowErrorContext context = {entry, -1};
+	ErrorContextCallback frame = {error_context_stack, varve_row_error_context, &context};
+
+	error_context_stack = &frame;
+	varve_json_key(out, key);
+	appendStringInfoChar(out, '{');
+	for (size_t i = 0; i < entry->definition.column_count; i++)
+	{
+		const VarveColumn *column = &entry->definition.columns[i];
+		int index = column->attnum - 1;
+
+		if (is_absent(entry, index) || varve_row_is_unchanged(entry, index) ||
+			(part == VARVE_ROW_IDENTITY && !entry->encoders[index].in_identity))
+			continue;
+		context.column = index;
+		if (out->data[out->len - 1] != '{')
+			appendStringInfoString(out, ", ");
+		escape_json(out, column->name.data);
+		appendStringInfoString(out, ": ");
+		put_value(entry, index, out);
+	}
+	appendStringInfoChar(out, '}');
+	error_context_stack = frame.previous;
+}
+
+/* The names of the columns that the test picks; nothing at all when there are none. */
+static void
+put_names(VarveRelationEntry *entry, const char *key, CellTest test, StringInfo out)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < entry->definition.column_count; i++)
+	{
+		const VarveColumn *column = &entry->definition.columns[i];
+
+		if (!test(entry, column->attnum - 1))
+			continue;
+		if (!some)
+		{
+			varve_json_key(out, key);
+			appendStringInfoChar(out, '[');
+		}
+		else
+			appendStringInfoString(out, ", ");
+		escape_json(out, column->name.data);
+		some = true;
+	}
+	if (some)
+		appendStringInfoChar(out, ']');
+}
+
+static void
+put_rows(const VarveEvent *event, StringInfo out)
+{
+	VarveRelationEntry *entry = event->entry;
+
+	if (event->new_tuple != NULL)
+	{
+		varve_row_deform(entry, event->new_tuple, event->descriptor);
+		put_row(entry, "new", VARVE_ROW_WHOLE, out);
+		put_names(entry, "unchanged", varve_row_is_unchanged, out);
+	}
+	if (event->old_tuple != NULL)
+	{
+		bool is_full = (event->flags & VARVE_CHANGE_OLD_IS_FULL) != 0;
+
+		varve_row_deform(entry, event->old_tuple, event->descriptor);
+		put_row(entry, is_full ? "old" : "key", is_full ? VARVE_ROW_WHOLE : VARVE_ROW_IDENTITY,
+				out);
+	}
+	if (event->new_tuple != NULL || event->old_tuple != NULL)
+		put_names(entry, "absent", is_absent, out);
+}
+
+static void
+put_message(VarveOutput *output, const VarveEvent *event)
+{
+	StringInfo out = output->ctx->out;
+	int encoded_length = pg_b64_enc_len((int)event->content.length);
+	bool transactional = (event->flags & VARVE_CHANGE_MESSAGE_TRANSACTIONAL) != 0;
+
+	if (!transactional)
+		put_position(output);
+	varve_json_text(out, "prefix", event->prefix.data);
+	varve_json_key(out, "transactional");
+	appendStringInfoString(out, transactional ? "true" : "false");
+	varve_json_key(out, "content_base64");
+	appendStringInfoChar(out, '"');
+	enlargeStringInfo(out, encoded_length);
+	encoded_length = pg_b64_encode((const void *)event->content.data, (int)event->content.length,
+								   out->data + out->len, encoded_length);
+	if (encoded_length < 0)
+		elog(ERROR, "could not encode a logical message");
+	out->len += encoded_length;
+	out->data[out->len] = '\0';
+	appendStringInfoChar(out, '"');
+}
+
+/* A version is described before it is first used in a session; `event` has a place when it is told
+ * as DDL. */
+static void
+write_relation(VarveOutput *output, VarveRelationEntry *entry, const VarveEvent *event)
+{
+	StringInfo out = output->ctx->out;
+
+	start_line(output, "relation");
+	if (event != NULL)
+		put_seq(out, event);
+	varve_json_relation(out, &entry->definition);
+	varve_json_text(out, "identity", identity_name(entry->identity));
+	end_line(output);
+}
+
+static const char *
+kind_name(const VarveEvent *event)
+{
+	static const char *const names[] = {"insert",	"update", "delete",	 "truncate", "message",
+										"relation", "drop",	  "untrack", "rewrite"};
+
+	return names[event->op];
+}
+
+static void
+json_begin(VarveOutput *output, const VarveEventTransaction *transaction)
+{
+	if (transaction->non_transactional)
+		return;
+	start_line(output, "begin");
+	end_line(output);
+}
+
+static void
+json_change(VarveOutput *output, const VarveEvent *event)
+{
+	StringInfo out = output->ctx->out;
+	VarveRelationEntry *entry = event->entry;
+
+	if (!output->transaction.non_transactional)
+		varve_output_need_settings(output);
+	if (entry != NULL &&
+		(entry->announced != VARVE_ANNOUNCED_VERSION ||
+		 entry->announced_version != entry->definition.version || event->op == VARVE_OP_RELATION))
+		write_relation(output, entry, event->op == VARVE_OP_RELATION ? event : NULL);
+	if (event->op == VARVE_OP_RELATION)
+		return;
+	start_line(output, kind_name(event));
+	if (!output->transaction.non_transactional)
+		put_seq(out, event);
+	if (event->op == VARVE_OP_MESSAGE)
+		put_message(output, event);
+	else if (entry == NULL)
+	{
+		varve_json_key(out, "oid");
+		appendStringInfo(out, "%u", event->relid);
+	}
+	else
+	{
+		varve_json_text(out, "schema", entry->definition.schema.data);
+		varve_json_text(out, "table", entry->definition.name.data);
+		if (event->op == VARVE_OP_TRUNCATE)
+		{
+			varve_json_key(out, "cascade");
+			appendStringInfoString(
+				out, (event->flags & VARVE_CHANGE_TRUNCATE_CASCADE) != 0 ? "true" : "false");
+			varve_json_key(out, "restart_identity");
+			appendStringInfoString(
+				out, (event->flags & VARVE_CHANGE_TRUNCATE_RESTART) != 0 ? "true" : "false");
+		}
+		else
+			varve_json_text(out, "identity", identity_name(entry->identity));
+		put_rows(event, out);
+	}
+	end_line(output);
+}
+
+static void
+json_commit(VarveOutput *output)
+{
+	char time[MAXDATELEN + 1];
+
+	if (output->transaction.non_transactional)
+		return;
+	varve_output_need_settings(output);
+	start_line(output, "commit");
+	put_position(output);
+	JsonEncodeDateTime(time, TimestampTzGetDatum(output->transaction.commit_time), TIMESTAMPTZOID,
+					   NULL);
+	varve_json_text(output->ctx->out, "time", time);
+	end_line(output);
+}
+
+const VarveSink varve_json_sink = {json_begin, json_change, json_commit};

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: PostgreSQL */
+#include "postgres.h"
+#include "catalog/pg_class.h"
+#include "replication/origin.h"
+#include "utils/memutils.h"
+
+#include "plugin/output/output.h"
+#include "plugin/output/settings.h"
+
+/* How many changes may pass without a sign of life for the client. */
+#define CHANGES_PER_KEEPALIVE 100
+
+void
+varve_output_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
+{
+	VarveOutput *output;
+
+	ctx->streaming = false;
+	ctx->twophase = false;
+	opt->output_type = OUTPUT_PLUGIN_BINARY_OUTPUT;
+	/* The transient heaps of rewrites are how a rewrite is seen at all. */
+	opt->receive_rewrites = true;
+	if (is_init)
+		return;
+	output = MemoryContextAllocZero(ctx->context, sizeof(VarveOutput));
+	output->ctx = ctx;
+	varve_options_parse(ctx->output_plugin_options, &output->options);
+	output->change_context =
+		AllocSetContextCreate(ctx->context, "varve change", ALLOCSET_DEFAULT_SIZES);
+	output->publications = varve_publications_open(output->options.publication_names, ctx->context);
+	output->relations = varve_relations_open(
+		output->publications, output->options.format == VARVE_FORMAT_JSON, ctx->context);
+	if (output->options.format == VARVE_FORMAT_JSON)
+	{
+		opt->output_type = OUTPUT_PLUGIN_TEXTUAL_OUTPUT;
+		output->sink = &varve_json_sink;
+	}
+	else
+	{
+		output->sink = &varve_batch_sink;
+		output->batch = varve_batch_open(output, ctx->context);
+	}
+	ctx->output_plugin_private = output;
+}
+
+void
+varve_output_need_settings(VarveOutput *output)
+{
+	if (output->settings_level == 0)
+		output->settings_level = varve_settings_pin();
+}
+
+/* Every callback that emits starts and ends with these two. */
+static MemoryContext
+enter_callback(VarveOutput *output)
+{
+	return MemoryContextSwitchTo(output->change_context);
+}
+
+static void
+leave_callback(VarveOutput *output, MemoryContext old_context)
+{
+	MemoryContextSwitchTo(old_context);
+	MemoryContextReset(output->change_context);
+	if (VARVE_PLUGIN_KEEPS_ALIVE && ++output->unreported_changes >= CHANGES_PER_KEEPALIVE)
+	{
+		output->unreported_changes = 0;
+		OutputPluginUpdateProgress(output->ctx, false);
+	}
+}
+
+void
+varve_output_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
+{
+	VarveOutput *output = ctx->output_plugin_private;
+
+	output->transaction.position = txn->end_lsn;
+	output->transaction.commit_time = txn->xact_time.commit_time;
+	output->transaction.xid = txn->xid;
+	output->transaction.non_transactional = false;
+	output->begun = false;
+	output->rewritten = NIL;
+	output->settings_level = 0;
+	output->unreported_changes = 0;
+}
+
+/* The rows of a rewrite have the table's place taken by a heap that nobody knows: one change says
+ * it all. */
+static void
+emit_rewrite(VarveOutput *output, Oid relid)
+{
+	Relation relation;
+	VarveEvent event = {0};
+	MemoryContext old_context;
+
+	if (list_member_oid(output->rewritten, relid))
+		return;
+	old_context = MemoryContextSwitchTo(output->ctx->context);
+	output->rewritten = lappend_oid(output->rewritten, relid);
+	MemoryContextSwitchTo(old_context);
+	relation = RelationIdGetRelation(relid);
+	if (!RelationIsValid(relation))
+		return;
+	event.op = VARVE_OP_REWRITE;
+	event.relid = relid;
+	event.entry = varve_relation_get(output->relations, relation);
+	RelationClose(relation);
+	if (event.entry->published)
+		varve_emit(output, &event);
+}
+
+static bool
+set_event_tuples(VarveEvent *event, const ReorderBufferChange *change)
+{
+	const PublicationActions *actions = &event->entry->actions;
+
+	event->new_tuple = varve_change_tuple(change->data.tp.newtuple);
+	event->old_tuple = varve_change_tuple(change->data.tp.oldtuple);
+	switch (change->action)
+	{
+		case REORDER_BUFFER_CHANGE_INSERT:
+			event->op = VARVE_OP_INSERT;
+			return actions->pubinsert;
+		case REORDER_BUFFER_CHANGE_UPDATE:
+			event->op = VARVE_OP_UPDATE;
+			return actions->pubupdate;
+		case REORDER_BUFFER_CHANGE_DELETE:
+			event->op = VARVE_OP_DELETE;
+			return actions->pubdelete;
+		default:
+			elog(ERROR, "unexpected kind of change: %d", (int)change->action);
+	}
+}
+
+void
+varve_output_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relation,
+					ReorderBufferChange *change)
+{
+	VarveOutput *output = ctx->output_plugin_private;
+	MemoryContext old_context = enter_callback(output);
+	VarveEvent event = {0};
+
+	event.entry = varve_relation_get(output->relations, relation);
+	if (event.entry->is_transient)
+		emit_rewrite(output, relation->rd_rel->relrewrite);
+	else if (event.entry->published && set_event_tuples(&event, change))
+	{
+		event.relid = RelationGetRelid(relation);
+		event.descriptor = RelationGetDescr(relation);
+		if (event.old_tuple != NULL && event.entry->identity == REPLICA_IDENTITY_FULL)
+			event.flags |= VARVE_CHANGE_OLD_IS_FULL;
+		varve_emit(output, &event);
+	}
+	leave_callback(output, old_context);
+}
+
+void
+varve_output_truncate(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int count,
+					  Relation relations[], ReorderBufferChange *change)
+{
+	VarveOutput *output = ctx->output_plugin_private;
+	MemoryContext old_context = enter_callback(output);
+
+	for (int i = 0; i < count; i++)
+	{
+		VarveEvent event = {0};
+
+		event.entry = varve_relation_get(output->relations, relations[i]);
+		if (!event.entry->published || !event.entry->actions.pubtruncate)
+			continue;
+		event.op = VARVE_OP_TRUNCATE;
+		event.relid = RelationGetRelid(relations[i]);
+		if (change->data.truncate.cascade)
+			event.flags |= VARVE_CHANGE_TRUNCATE_CASCADE;
+		if (change->data.truncate.restart_seqs)
+			event.flags |= VARVE_CHANGE_TRUNCATE_RESTART;
+		varve_emit(output, &event);
+	}
+	leave_callback(output, old_context);
+}
+
+/*
+ * A non-transactional message comes between transactions, before the one that wrote it ends or even
+ * if it rolls back, and outside any transaction of ours: no catalogs, no settings.
+ */
+static void
+emit_lone_message(VarveOutput *output, VarveEvent *event)
+{
+	output->transaction.position = output->ctx->reader->EndRecPtr;
+	output->transaction.commit_time = 0;
+	output->transaction.xid = InvalidTransactionId;
+	output->transaction.non_transactional = true;
+	output->begun = false;
+	varve_emit(output, event);
+	output->sink->commit(output);
+	output->begun = false;
+}
+
+void
+varve_output_message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
+					 bool transactional, const char *prefix, Size size, const char *content)
+{
+	VarveOutput *output = ctx->output_plugin_private;
+	MemoryContext old_context;
+	VarveEvent event = {0};
+
+	if (!output->options.messages)
+		return;
+	old_context = enter_callback(output);
+	event.op = VARVE_OP_MESSAGE;
+	event.prefix = (VarveBytes){prefix, strlen(prefix)};
+	event.content = (VarveBytes){content, size};
+	if (transactional)
+	{
+		event.flags = VARVE_CHANGE_MESSAGE_TRANSACTIONAL;
+		varve_emit(output, &event);
+	}
+	else
+		emit_lone_message(output, &event);
+	leave_callback(output, old_context);
+}
+
+void
+varve_output_commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr commit_lsn)
+{
+	VarveOutput *output = ctx->output_plugin_private;
+	MemoryContext old_context = enter_callback(output);
+	bool begun;
+
+	if (txn->ninvalidations > 0)
+		varve_emit_definitions(output, txn);
+	begun = output->begun;
+	if (begun)
+		output->sink->commit(output);
+	varve_settings_restore(output->settings_level);
+	output->settings_level = 0;
+	output->begun = false;
+	list_free(output->rewritten);
+	output->rewritten = NIL;
+	MemoryContextSwitchTo(old_context);
+	MemoryContextReset(output->change_context);
+	/* Last, because a skipped transaction makes the walsender send a keepalive at once. */
+	OutputPluginUpdateProgress(ctx, !begun);
+}
+
+bool
+varve_output_filter_by_origin(LogicalDecodingContext *ctx, RepOriginId origin_id)
+{
+	const VarveOutput *output = ctx->output_plugin_private;
+
+	return output != NULL && output->options.only_local && origin_id != InvalidRepOriginId;
+}

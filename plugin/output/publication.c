@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: PostgreSQL */
+#include "postgres.h"
+#include "access/htup_details.h"
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_publication_rel.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "plugin/compat.h"
+#include "plugin/output/publication.h"
+
+struct VarvePublications
+{
+	List *names;
+	List *warned; /* names whose absence is in the log */
+	bool valid;
+	List *loaded; /* of Publication *, those that exist */
+	MemoryContext context;
+	MemoryContext loaded_context;
+};
+
+VarvePublications *
+varve_publications_open(List *names, MemoryContext context)
+{
+	VarvePublications *publications = MemoryContextAllocZero(context, sizeof(VarvePublications));
+
+	publications->names = names;
+	publications->context = context;
+	publications->loaded_context =
+		AllocSetContextCreate(context, "varve publications", ALLOCSET_SMALL_SIZES);
+	return publications;
+}
+
+void
+varve_publications_invalidate(VarvePublications *publications)
+{
+	publications->valid = false;
+}
+
+/*
+ * A publication made after the slot, or dropped and made again, does not exist at older changes: an
+ * error would come back at every restart, so it counts as empty there.
+ */
+static void
+note_missing(VarvePublications *publications, char *name)
+{
+	ListCell *cell;
+	MemoryContext old_context;
+
+	foreach (cell, publications->warned)
+	{
+		if (lfirst(cell) == name)
+			return;
+	}
+	old_context = MemoryContextSwitchTo(publications->context);
+	publications->warned = lappend(publications->warned, name);
+	MemoryContextSwitchTo(old_context);
+	ereport(LOG_SERVER_ONLY, (errmsg("publication \"%s\" does not exist at this point of the WAL: "
+									 "varve emits none of its tables here",
+									 name),
+							  errhint("Create the publication before the replication slot.")));
+}
+
+static void
+load_publications(VarvePublications *publications)
+{
+	MemoryContext old_context;
+	ListCell *cell;
+
+	/* Set first: an invalidation that arrives while the catalogs are read must not be lost. */
+	publications->valid = true;
+	publications->loaded = NIL;
+	MemoryContextReset(publications->loaded_context);
+	old_context = MemoryContextSwitchTo(publications->loaded_context);
+	foreach (cell, publications->names)
+	{
+		Publication *publication = GetPublicationByName(lfirst(cell), true);
+
+		if (publication != NULL)
+			publications->loaded = lappend(publications->loaded, publication);
+		else
+			note_missing(publications, lfirst(cell));
+	}
+	MemoryContextSwitchTo(old_context);
+}
+
+static void
+refuse_partition_root(const Publication *publication, Relation relation)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		 errmsg("publication \"%s\" publishes partition \"%s\" via its root, which varve does not "
+				"support",
+				publication->name, RelationGetRelationName(relation)),
+		 errhint("Use ALTER PUBLICATION ... SET (publish_via_partition_root = false).")));
+}
+
+/* Members with a row filter or a column list would need rows dropped, changed and cut. */
+static void
+refuse_filters(const Publication *publication, Oid member)
+{
+	HeapTuple tuple = SearchSysCache2(PUBLICATIONRELMAP, ObjectIdGetDatum(member),
+									  ObjectIdGetDatum(publication->oid));
+	bool no_filter;
+	bool no_columns;
+
+	if (!HeapTupleIsValid(tuple))
+		return;
+	(void)SysCacheGetAttr(PUBLICATIONRELMAP, tuple, Anum_pg_publication_rel_prqual, &no_filter);
+	(void)SysCacheGetAttr(PUBLICATIONRELMAP, tuple, Anum_pg_publication_rel_prattrs, &no_columns);
+	ReleaseSysCache(tuple);
+	if (no_filter && no_columns)
+		return;
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		 errmsg("publication \"%s\" has a %s for table \"%s\", which varve does not support",
+				publication->name, no_filter ? "column list" : "row filter", get_rel_name(member)),
+		 errhint("Publish the whole table to varve, in a publication of its own if need be.")));
+}
+
+/* What puts a table or one of its ancestors into publications. */
+typedef struct Membership
+{
+	Oid relid;
+	List *by_table;
+	List *by_schema;
+} Membership;
+
+static Membership
+membership_of(Oid relid, Oid schema)
+{
+	Membership membership = {relid, GetRelationPublications(relid), GetSchemaPublications(schema)};
+
+	return membership;
+}
+
+static bool
+publication_has(const Publication *publication, const Membership *memberships, int count)
+{
+	bool has = publication->alltables;
+
+	for (int i = 0; i < count; i++)
+	{
+		if (list_member_oid(memberships[i].by_table, publication->oid))
+		{
+			refuse_filters(publication, memberships[i].relid);
+			has = true;
+		}
+		has |= list_member_oid(memberships[i].by_schema, publication->oid);
+	}
+	return has;
+}
+
+static void
+add_actions(PublicationActions *actions, const PublicationActions *more)
+{
+	actions->pubinsert |= more->pubinsert;
+	actions->pubupdate |= more->pubupdate;
+	actions->pubdelete |= more->pubdelete;
+	actions->pubtruncate |= more->pubtruncate;
+}
+
+bool
+varve_publications_cover(VarvePublications *publications, Relation relation,
+						 PublicationActions *actions)
+{
+	List *ancestors = NIL;
+	Membership *memberships;
+	int count = 0;
+	bool covered = false;
+	ListCell *cell;
+
+	memset(actions, 0, sizeof(*actions));
+	/* Changes name leaf tables; materialized views are copies of what is tracked anyway. */
+	if (relation->rd_rel->relkind != RELKIND_RELATION || !is_publishable_relation(relation))
+		return false;
+	if (!publications->valid)
+		load_publications(publications);
+	if (relation->rd_rel->relispartition)
+		ancestors = get_partition_ancestors(RelationGetRelid(relation));
+	memberships = palloc((1 + list_length(ancestors)) * sizeof(Membership));
+	memberships[count++] =
+		membership_of(RelationGetRelid(relation), RelationGetNamespace(relation));
+	foreach (cell, ancestors)
+		memberships[count++] = membership_of(lfirst_oid(cell), get_rel_namespace(lfirst_oid(cell)));
+
+	foreach (cell, publications->loaded)
+	{
+		const Publication *publication = lfirst(cell);
+
+		if (!publication_has(publication, memberships, count))
+			continue;
+		if (publication->pubviaroot && ancestors != NIL)
+			refuse_partition_root(publication, relation);
+		add_actions(actions, &publication->pubactions);
+		covered = true;
+	}
+	return covered;
+}

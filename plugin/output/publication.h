@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* Which tables the client gets: those of its publications, as the catalogs were at the change. */
+#pragma once
+
+#include "postgres.h"
+#include "catalog/pg_publication.h"
+#include "utils/rel.h"
+
+typedef struct VarvePublications VarvePublications;
+
+extern VarvePublications *varve_publications_open(List *names, MemoryContext context);
+
+/*
+ * True when a publication has the table; *actions is what they publish together. ERRORs on what the
+ * plugin cannot honour: row filters, column lists, publish_via_partition_root.
+ */
+extern bool varve_publications_cover(VarvePublications *publications, Relation relation,
+									 PublicationActions *actions);
+
+/* The definitions may have changed: read them again when they are next needed. Safe in callbacks.
+ */
+extern void varve_publications_invalidate(VarvePublications *publications);

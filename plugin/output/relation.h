@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * What is known of a table, worked out once and used for each of its rows. Entries are never freed
+ * before the decoding context: invalidations arrive at any catalog access and only set flags.
+ */
+#pragma once
+
+#include "postgres.h"
+#include "catalog/pg_publication.h"
+#include "utils/rel.h"
+
+#include "plugin/output/encode.h"
+#include "plugin/output/publication.h"
+#include "plugin/wire/wire.h"
+
+/* What the client was last told of a table in this session. */
+typedef enum VarveAnnounced
+{
+	VARVE_ANNOUNCED_NOTHING,
+	VARVE_ANNOUNCED_VERSION, /* entry->announced_version */
+	VARVE_ANNOUNCED_UNTRACKED
+} VarveAnnounced;
+
+typedef struct VarveRelationEntry
+{
+	Oid relid; /* key, first */
+	bool valid;
+	bool published;
+	bool is_transient; /* the new heap of a table that is being rewritten */
+	char identity;	   /* in force: d (primary key), i, f, n */
+	bool has_text;	   /* some column needs the pinned settings */
+	PublicationActions actions;
+	int attribute_count;
+	Size fixed_bytes;		/* of an image: all but its values of variable width */
+	VarveEncoder *encoders; /* by attnum - 1, like the next three */
+	FmgrInfo *to_jsonb;		/* format=json only */
+	Datum *values;
+	bool *nulls;
+	VarveRelation definition;
+	char *qualified_name;
+	uint32 schema_hash;	 /* of the schema's pg_namespace entry in the syscache */
+	uint32 *type_hashes; /* of the user-defined types in `definition` */
+	int type_hash_count;
+	MemoryContext context; /* owns what hangs on the entry */
+
+	VarveAnnounced announced;
+	uint64 announced_version;
+	uint64 ref_sequence; /* the batch in which the table has the place ref_index among the refs */
+	uint64 ref_version;
+	uint16 ref_index;
+} VarveRelationEntry;
+
+typedef struct VarveRelationCache VarveRelationCache;
+
+/*
+ * One cache a process at a time: cache callbacks can be registered but never removed. `with_json`
+ * prepares to_jsonb for each column.
+ */
+extern VarveRelationCache *varve_relations_open(VarvePublications *publications, bool with_json,
+												MemoryContext context);
+
+/* The entry as of now; what it holds stays until the next call for the same table. */
+extern VarveRelationEntry *varve_relation_get(VarveRelationCache *cache, Relation relation);
+
+/* The entry if there is one, whatever its state, else NULL. */
+extern VarveRelationEntry *varve_relation_find(VarveRelationCache *cache, Oid relid);
+
+/* The entry, made invalid if there was none. */
+extern VarveRelationEntry *varve_relation_enter(VarveRelationCache *cache, Oid relid);
+
+/* Oids of the tables that the client was told of, of one schema unless schema_hash is 0. */
+extern List *varve_relations_announced(VarveRelationCache *cache, uint32 schema_hash);
+
+/* describe.c: fills entry->definition and what derives from it, in entry->context. */
+extern void varve_relation_describe(VarveRelationEntry *entry, Relation relation);
+
+/* type.c: the types reachable from the columns, into definition->types. */
+extern void varve_relation_describe_types(VarveRelation *definition);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * Output functions obey settings that roles and databases change. While text is made, these have
+ * the values that schemas/README.md names.
+ */
+#pragma once
+
+#include "postgres.h"
+
+/*
+ * Sets them until varve_settings_restore, or until the transaction or subtransaction ends; does
+ * nothing when they have these values already. Returns the level to restore, 0 for none. REQUIRES:
+ * a transaction.
+ */
+extern int varve_settings_pin(void);
+extern void varve_settings_restore(int level);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* Types as a reader of the text form needs them, found by walking from the columns' types. */
+#include "postgres.h"
+#include "access/htup_details.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "parser/parse_coerce.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "plugin/compat.h"
+#include "plugin/output/relation.h"
+
+#define KIND_ARRAY 'A'
+
+static void
+add_type(List **oids, Oid type)
+{
+	*oids = list_append_unique_oid(*oids, type);
+}
+
+/* As to_jsonb: only casts of user-defined types count. */
+static bool
+has_json_cast(Oid type)
+{
+	Oid function;
+
+	return type >= FirstNormalObjectId &&
+		   find_coercion_pathway(JSONOID, type, COERCION_EXPLICIT, &function) ==
+			   COERCION_PATH_FUNC &&
+		   OidIsValid(function);
+}
+
+static int
+attribute_count_of(Oid relid)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	int count = 0;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		count = ((Form_pg_class)GETSTRUCT(tuple))->relnatts;
+		ReleaseSysCache(tuple);
+	}
+	return count;
+}
+
+/* The fields of a composite type, read without opening its relation, which would lock it. */
+static void
+describe_fields(VarveType *type, Oid relid, List **oids)
+{
+	int count = attribute_count_of(relid);
+
+	type->fields = palloc0(Max(count, 1) * sizeof(VarveTypeField));
+	for (int attnum = 1; attnum <= count; attnum++)
+	{
+		HeapTuple tuple =
+			SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum((int16)attnum));
+		Form_pg_attribute attribute;
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		attribute = (Form_pg_attribute)GETSTRUCT(tuple);
+		if (!attribute->attisdropped)
+		{
+			VarveTypeField *field = &type->fields[type->field_count++];
+
+			field->name.data = pstrdup(NameStr(attribute->attname));
+			field->name.length = strlen(field->name.data);
+			field->type_oid = attribute->atttypid;
+			add_type(oids, attribute->atttypid);
+		}
+		ReleaseSysCache(tuple);
+	}
+}
+
+static uint8
+delimiter_of(Oid element)
+{
+	HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(element));
+	char delimiter;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", element);
+	delimiter = ((Form_pg_type)GETSTRUCT(tuple))->typdelim;
+	ReleaseSysCache(tuple);
+	return (uint8)delimiter;
+}
+
+static void
+describe_type(VarveType *type, Oid oid, List **oids)
+{
+	HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(oid));
+	Form_pg_type form;
+	char *schema;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", oid);
+	form = (Form_pg_type)GETSTRUCT(tuple);
+	schema = get_namespace_name(form->typnamespace);
+	type->oid = oid;
+	type->schema.data = schema == NULL ? "" : schema;
+	type->schema.length = strlen(type->schema.data);
+	type->name.data = pstrdup(NameStr(form->typname));
+	type->name.length = strlen(type->name.data);
+	type->kind = (uint8)form->typtype;
+	type->delimiter = ',';
+	if (IsTrueArrayType(form))
+	{
+		type->kind = KIND_ARRAY;
+		type->inner_oid = form->typelem;
+		type->delimiter = delimiter_of(form->typelem);
+		add_type(oids, form->typelem);
+	}
+	else if (form->typtype == TYPTYPE_DOMAIN)
+	{
+		type->inner_oid = form->typbasetype;
+		add_type(oids, form->typbasetype);
+	}
+	else if (form->typtype == TYPTYPE_COMPOSITE)
+		describe_fields(type, form->typrelid, oids);
+	type->json_cast = has_json_cast(oid);
+	ReleaseSysCache(tuple);
+}
+
+void
+varve_relation_describe_types(VarveRelation *definition)
+{
+	List *oids = NIL;
+	size_t allocated = 0;
+
+	for (size_t i = 0; i < definition->column_count; i++)
+		add_type(&oids, definition->columns[i].type_oid);
+	/* The list grows while it is walked. */
+	for (size_t i = 0; i < (size_t)list_length(oids); i++)
+	{
+		if (i == allocated)
+		{
+			allocated = Max(2 * allocated, 8);
+			definition->types = i == 0 ? palloc(allocated * sizeof(VarveType))
+									   : repalloc(definition->types, allocated * sizeof(VarveType));
+		}
+		memset(&definition->types[i], 0, sizeof(VarveType));
+		describe_type(&definition->types[i], list_nth_oid(oids, (int)i), &oids);
+		definition->type_count = i + 1;
+	}
+}

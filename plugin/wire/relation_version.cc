@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: PostgreSQL
+// The canonical form of a relation and its hash: schemas/README.md, "Relation version".
+#include <string>
+
+#include "plugin/wire/wire.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace {
+
+template <typename Integer>
+void PutInteger(std::string* out, Integer value) {
+  const auto bits = static_cast<uint64_t>(value);
+  for (size_t i = 0; i < sizeof(Integer); ++i) out->push_back(static_cast<char>(bits >> (8 * i)));
+}
+
+void PutBytes(std::string* out, const VarveBytes& bytes) {
+  PutInteger(out, static_cast<uint32_t>(bytes.length));
+  out->append(bytes.data, bytes.length);
+}
+
+}  // namespace
+
+VarveWireStatus varve_wire_set_version(VarveRelation* relation) noexcept try {
+  std::string canonical = "varve-relation-1";
+  PutInteger(&canonical, relation->oid);
+  PutBytes(&canonical, relation->schema);
+  PutBytes(&canonical, relation->name);
+  PutInteger(&canonical, relation->identity);
+  PutInteger(&canonical, relation->attribute_count);
+  PutInteger(&canonical, static_cast<uint16_t>(relation->column_count));
+  for (size_t i = 0; i < relation->column_count; ++i) {
+    const VarveColumn& column = relation->columns[i];
+    PutInteger(&canonical, column.attnum);
+    PutBytes(&canonical, column.name);
+    PutInteger(&canonical, column.type_oid);
+    PutInteger(&canonical, column.base_type_oid);
+    PutInteger(&canonical, column.typmod);
+    PutInteger(&canonical, column.form);
+    PutInteger(&canonical, column.width);
+    PutInteger(&canonical, column.key_position);
+    PutInteger(&canonical, column.identity_position);
+    PutInteger(&canonical, static_cast<uint8_t>(column.not_null));
+    PutInteger(&canonical, column.generated);
+  }
+  const uint64_t hash = XXH3_64bits(canonical.data(), canonical.size());
+  relation->version = hash == 0 ? 1 : hash;
+  return VARVE_WIRE_OK;
+} catch (...) {
+  return VARVE_WIRE_OUT_OF_MEMORY;
+}
