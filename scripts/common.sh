@@ -8,7 +8,7 @@ export LC_ALL=C.UTF-8 PGCLIENTENCODING=UTF8
 unset PGHOST PGPORT PGUSER PGDATABASE PGSERVICE PGOPTIONS VARVE_SERVER VARVE_CONFIG
 
 pg_bin=/usr/lib/postgresql/15/bin
-build_dir=${VARVE_BUILD:-$top/build/gcc}
+build_dir=${VARVE_BUILD:-$top/build}
 
 say() { printf '%s\n' "$*"; }
 die() {

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: PostgreSQL
+# What keeps varved from following a server: each is said with its remedy, in the log and by readyz, and
+# varved
+# goes on by itself when the remedy was applied. Not a cheaper tier: the faults are settings of a running
+# server.
+use strict;
+use warnings;
+
+use Test::More;
+use VarveTest;
+
+my $varve = VarveTest->new(plugin => 0, conf => <<'CONF');
+wal_level = replica
+max_prepared_transactions = 5
+dynamic_library_path = '$libdir'
+CONF
+$varve->sql('create table t (id int primary key, v int); insert into t values (1, 1)');
+my $node = $varve->node;
+
+# Restarts the server with these settings.
+sub configure
+{
+	my (%settings) = @_;
+	$node->adjust_conf('postgresql.conf', $_, $settings{$_}) for sort keys %settings;
+	$node->restart;
+	return;
+}
+
+# varved must come to say this, in its log and through readyz.
+sub says
+{
+	my ($what, $fault, $remedy) = @_;
+	my $body = '';
+	$varve->wait_for("readyz says $fault", sub {
+		die "varved ended, its log:\n" . $varve->log_tail if !$varve->is_running;
+		my $answer = $varve->http('GET', '/readyz') // return 0;
+		die "ready in spite of: $what" if $answer->{status} == 200;
+		$body = $answer->{body};
+		return $answer->{status} == 503 && $body =~ $fault;
+	});
+	pass("$what: readyz says it");
+	like($body, $remedy, "$what: with the remedy");
+	like($varve->log_text, $fault, "$what: the log says it");
+	return;
+}
+
+$varve->start_varved;
+says('wal_level', qr/wal_level/, qr/wal_level.{0,40}logical/s);
+
+configure('wal_level' => 'logical', 'max_replication_slots' => 0, 'max_wal_senders' => 0);
+says('no slots', qr/max_replication_slots|max_wal_senders/, qr/max_(replication_slots|wal_senders)/);
+
+configure('max_replication_slots' => 10, 'max_wal_senders' => 10);
+says('no publication', qr/publication/, qr/create publication|varve init/i);
+
+$varve->sql('create publication varve for table t');
+if (VarveTest::has_allow_list())
+{
+	says('the allow-list', qr/output_plugin_libraries/, qr/output_plugin_libraries.{0,80}varve/s);
+	configure('output_plugin_libraries' => "'pgoutput, test_decoding, varve'");
+}
+says('a missing plugin', qr/varve/, qr/dynamic_library_path|install|\$libdir|pkglibdir/i);
+
+configure('dynamic_library_path' => "'$ENV{VARVE_LIB}:\$libdir'", 'synchronous_standby_names' => "'*'");
+says('synchronous_standby_names', qr/synchronous_standby_names/,
+	qr/synchronous_standby_names|application_name/);
+configure('synchronous_standby_names' => "''");
+
+$varve->wait_ready;
+pass('ready as soon as nothing is in the way');
+$varve->stop_varved;
+
+# --- The slot is held by somebody else.
+{
+	my $holder = IPC::Run::start([ 'pg_recvlogical', '-d', $varve->dsn, '-S', 'varve', '--start', '-f', '-',
+			'-o', 'publication_names=varve', '-o', 'format=json' ], '>', '/dev/null', '2>', '/dev/null');
+	$varve->wait_for('pg_recvlogical has the slot', sub {
+		$varve->sql('select active from pg_replication_slots') eq 't' });
+	my $pid = $varve->sql('select active_pid from pg_replication_slots');
+	$varve->start_varved;
+	says('a slot in use', qr/\b$pid\b/, qr/stop|end|terminate|another/i);
+	$holder->signal('TERM');
+	$holder->finish;
+	$varve->wait_ready;
+	pass('goes on when the slot is free');
+	$varve->sql('update t set v = 2');
+	$varve->catch_up;
+	is_deeply($varve->scan('t', 'now'), ['{"v": 2, "id": 1}'], 'and nothing is lost');
+	$varve->stop_varved;
+}
+
+# --- The slot is gone, and with it what happened since.
+$varve->sql("select pg_drop_replication_slot('varve')");
+$varve->sql('update t set v = 3');
+$varve->start_varved;
+says('a lost slot', qr/slot/, qr/slot/);
+is_deeply($varve->scan('t', 'now'), ['{"v": 2, "id": 1}'], 'what is there can still be read');
+$varve->stop_varved;
+
+# --- A second varved on the same store.
+$varve->start_varved;
+$varve->wait_for('varved answers', sub { $varve->http('GET', '/healthz') });
+my ($out, $err) = ('', '');
+IPC::Run::run([ 'varved', '--config', $varve->config_path ], '<', \undef, '>', \$out, '2>', \$err,
+	IPC::Run::timeout(30));
+isnt($?, 0, 'a second varved on the same store ends');
+like($out . $err, qr/\Q$varve->{dir}\E/, 'naming the store');
+is($varve->http('GET', '/healthz')->{status}, 200, 'the first one is not disturbed');
+$varve->stop_varved;
+
+# --- Making a slot waits for every writing transaction; who it waits for is said.
+my $fresh = VarveTest->new(name => 'fresh', conf => "max_prepared_transactions = 5\n");
+$fresh->sql('create table t (id int primary key); create publication varve for table t');
+$fresh->sql("begin; insert into t values (1); prepare transaction 'left behind'");
+$fresh->start_varved;
+$fresh->wait_for_log(qr/left behind/);
+pass('a prepared transaction that slot creation waits for is named');
+$fresh->sql("commit prepared 'left behind'");
+$fresh->wait_ready;
+is_deeply($fresh->scan('t', 'first'), ['{"id": 1}'], 'its rows are in the first copy');
+$fresh->stop_varved;
+
+# --- A table without identity in the publication: it is left out, with the reason, and the others are
+# followed.
+my $keyless = VarveTest->new(name => 'keyless');
+$keyless->sql(<<'SQL');
+create table keyed (id int primary key);
+create table keyless (v int);
+create table deferred (id int primary key deferrable);
+create table parts (id int primary key) partition by range (id);
+insert into keyed values (1);
+insert into keyless values (1);
+create publication varve for table keyed, keyless, deferred with (publish = 'insert, truncate');
+SQL
+$keyless->start_varved;
+$keyless->wait_for_log(qr/keyless/);
+like($keyless->log_text, qr/replica identity/i, 'a table without identity is named with its remedy');
+$keyless->stop_varved('KILL');
+
+# --- Encodings.
+my $latin = VarveTest->new(name => 'latin');
+$latin->sql("create database old template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'");
+$latin->{dbname} = 'old';
+$latin->write_config;
+$latin->sql('create table t (id int primary key); create publication varve for table t');
+$latin->start_varved;
+$latin->wait_for_log(qr/LATIN1/);
+like($latin->log_text, qr/UTF8/, 'a database in another encoding is refused by name');
+$latin->stop_varved('KILL');
+
+done_testing;
