@@ -27,21 +27,18 @@ as_root() {
   fi
 }
 
-# PostgreSQL refuses to run as root: then the server's user runs it, else whoever called.
-server_user() { if [ "$(id -u)" = 0 ]; then echo postgres; else id -un; fi; }
-as_server() {
-  if [ "$(id -u)" = 0 ]; then
-    runuser -u postgres -- "$@"
-  else
-    "$@"
-  fi
-}
+# PostgreSQL refuses to run as root: then the server's user runs it, else whoever called. Stands in front of a
+# command, which keeps its own process id.
+as_server=()
+if [ "$(id -u)" = 0 ]; then
+  as_server=(setpriv --reuid=postgres --regid=postgres --init-groups env HOME=/var/lib/postgresql)
+fi
 
 # A fresh directory that the server's user owns, with a short path: a Unix socket's has at most 107 bytes.
 make_run_dir() {
   local made
-  made=$(as_server mktemp -d /tmp/varve.XXXXXX)
-  as_server chmod 0750 "$made"
+  made=$("${as_server[@]}" mktemp -d /tmp/varve.XXXXXX)
+  "${as_server[@]}" chmod 0750 "$made"
   printf '%s\n' "$made"
 }
 
