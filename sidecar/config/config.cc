@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: PostgreSQL
+#include "sidecar/config/config.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+
+#include "sidecar/config/setting.h"
+
+namespace varve::config {
+
+using base::ErrorCode;
+using base::Fail;
+using base::Status;
+
+namespace {
+
+constexpr size_t kFileBytesMax = size_t{1} << 20;
+constexpr std::string_view kDefaultDataDir = "/var/lib/varve/main";
+constexpr std::string_view kPrefix = "VARVE_";
+
+std::string Upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+std::string VariableName(const Setting& setting) {
+  return fmt::format("{}{}_{}", kPrefix, Upper(std::string(setting.section)),
+                     Upper(std::string(setting.key)));
+}
+
+std::string At(const std::string& path, const toml::source_region& region) {
+  return fmt::format("{}:{}", path, region.begin.line);
+}
+
+std::string_view TypeName(Kind kind) {
+  switch (kind) {
+    case Kind::kText: return "a text in quotes";
+    case Kind::kPath: return "a path in quotes";
+    case Kind::kInteger: return "a whole number";
+    case Kind::kFlag: return "true or false";
+  }
+  return "";
+}
+
+tl::unexpected<base::Error> Unknown(const std::string& where, std::string_view section,
+                                    std::string_view key) {
+  if (const auto later = LaterSetting(section, key)) {
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}.{} {}", where, section, key, *later));
+  }
+  return Fail(ErrorCode::kInvalidArgument, fmt::format("{}: there is no setting {}.{}; the nearest is {}",
+                                                       where, section, key, NearestSetting(section, key)));
+}
+
+base::Result<Value> ValueFromNode(const Setting& setting, const toml::node& node) {
+  Value value;
+  bool fits = false;
+  switch (setting.kind) {
+    case Kind::kText:
+    case Kind::kPath:
+      fits = node.is_string();
+      if (fits) value.text = node.as_string()->get();
+      break;
+    case Kind::kInteger:
+      fits = node.is_integer();
+      if (fits) value.integer = node.as_integer()->get();
+      break;
+    case Kind::kFlag:
+      fits = node.is_boolean();
+      if (fits) value.flag = node.as_boolean()->get();
+      break;
+  }
+  if (!fits) return Fail(ErrorCode::kInvalidArgument, fmt::format("it is {}", TypeName(setting.kind)));
+  return value;
+}
+
+// Names the place and the setting in front of what is wrong with it.
+Status Applied(const std::string& where, const Setting& setting, const base::Result<Value>& value,
+               Config* config) {
+  Status applied = value ? Apply(setting, *value, config) : Status(Fail(value.error()));
+  if (applied) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("{}: {}.{}: {}", where, setting.section, setting.key, applied.error().message));
+}
+
+Status ApplySection(const std::string& path, std::string_view section, const toml::table& table,
+                    Config* config) {
+  for (const auto& [key, node] : table) {
+    const Setting* setting = FindSetting(section, key.str());
+    if (setting == nullptr) return Unknown(At(path, key.source()), section, key.str());
+    RETURN_IF_ERROR(Applied(At(path, node.source()), *setting, ValueFromNode(*setting, node), config));
+  }
+  return {};
+}
+
+base::Result<toml::table> ParseText(std::string_view text, const std::string& path) {
+  try {
+    return toml::parse(text, path);
+  } catch (const toml::parse_error& error) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: {}", At(path, error.source()), error.description()));
+  }
+}
+
+Status ApplyFile(std::string_view text, const std::string& path, Config* config) {
+  ASSIGN_OR_RETURN(const toml::table parsed, ParseText(text, path));
+  for (const auto& [name, node] : parsed) {
+    const std::string where = At(path, name.source());
+    const toml::table* table = node.as_table();
+    if (table == nullptr) {
+      return Fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format(
+              "{}: {} stands outside of a section; write it under [source], [store], [ingest], [http] "
+              "or [log]",
+              where, std::string_view(name.str())));
+    }
+    if (!IsSection(name.str())) {
+      const std::string key = table->empty() ? "" : std::string(table->begin()->first.str());
+      if (const auto later = LaterSetting(name.str(), key)) {
+        return Fail(ErrorCode::kInvalidArgument, fmt::format("{}: [{}] {}", where, name.str(), *later));
+      }
+      return Fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}: there is no section [{}]; there are [source], [store], [ingest], [http] and "
+                      "[log]{}",
+                      where, name.str(),
+                      key.empty() ? ""
+                                  : fmt::format("; nearest to {}.{} is {}", name.str(), key,
+                                                NearestSetting(name.str(), key))));
+    }
+    RETURN_IF_ERROR(ApplySection(path, name.str(), *table, config));
+  }
+  return {};
+}
+
+// A variable that begins like one of ours and is none would be a setting that is silently not made.
+Status CheckVariables(const Environment& environment) {
+  for (const auto& [name, value] : environment) {
+    for (const Setting& section : Settings()) {
+      const std::string begin = fmt::format("{}{}_", kPrefix, Upper(std::string(section.section)));
+      if (name.substr(0, begin.size()) != begin) continue;
+      const bool known = std::any_of(Settings().begin(), Settings().end(),
+                                     [&](const Setting& setting) { return VariableName(setting) == name; });
+      if (known) break;
+      std::string key = name.substr(begin.size());
+      std::transform(key.begin(), key.end(), key.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      return Unknown("environment variable " + name, section.section, key);
+    }
+  }
+  return {};
+}
+
+Status ApplyEnvironment(const Environment& environment, Config* config) {
+  RETURN_IF_ERROR(CheckVariables(environment));
+  for (const Setting& setting : Settings()) {
+    const auto found = environment.find(VariableName(setting));
+    if (found == environment.end()) continue;
+    RETURN_IF_ERROR(Applied("environment variable " + found->first, setting,
+                            ValueFromText(setting, found->second), config));
+  }
+  return {};
+}
+
+Status CheckWhole(const Config& config) {
+  const std::string where = config.path.empty() ? "configuration" : config.path;
+  const std::pair<const std::string*, std::string_view> needed[] = {
+      {&config.ingest.dsn, "source.dsn (how to reach the database, as in psql)"},
+      {&config.ingest.publication, "source.publication"},
+      {&config.ingest.slot, "source.slot"},
+      {&config.history.data_dir, "store.data_dir"},
+      {&config.http.socket, "http.socket"}};
+  for (const auto& [value, name] : needed) {
+    if (value->empty())
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("{}: {} is missing", where, name));
+  }
+  return {};
+}
+
+base::Result<Config> Make(std::optional<std::string_view> text, const std::string& path,
+                          const Environment& environment) {
+  Config config;
+  config.history.data_dir = kDefaultDataDir;
+  if (text) {
+    config.path = path;
+    RETURN_IF_ERROR(ApplyFile(*text, path, &config));
+  }
+  RETURN_IF_ERROR(ApplyEnvironment(environment, &config));
+  RETURN_IF_ERROR(CheckWhole(config));
+  return config;
+}
+
+}  // namespace
+
+Environment ProcessEnvironment() {
+  Environment environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos || text.substr(0, kPrefix.size()) != kPrefix) continue;
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+base::Result<Config> Load(const std::string& path, const Environment& environment) {
+  const auto variable = environment.find("VARVE_CONFIG");
+  const bool named = !path.empty() || variable != environment.end();
+  const std::string chosen = !path.empty() ? path : named ? variable->second : std::string(kDefaultPath);
+  std::ifstream file(chosen, std::ios::binary);
+  if (!file) {
+    const int error = errno;
+    if (!named && error == ENOENT && environment.count("VARVE_SOURCE_DSN") != 0) {
+      return Make(std::nullopt, chosen, environment);
+    }
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("config file {}: {}; varve init --source DSN writes one, --config or VARVE_CONFIG names "
+                    "another",
+                    chosen, std::strerror(error)));
+  }
+  std::ostringstream content;
+  content << file.rdbuf();
+  const std::string text = std::move(content).str();
+  if (text.size() > kFileBytesMax) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("config file {}: {} bytes, more than any config file has", chosen, text.size()));
+  }
+  return Make(std::string_view(text), chosen, environment);
+}
+
+base::Result<Config> Parse(std::string_view text, const std::string& path, const Environment& environment) {
+  return Make(text, path, environment);
+}
+
+}  // namespace varve::config

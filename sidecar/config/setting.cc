@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: PostgreSQL
+#include "sidecar/config/setting.h"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace varve::config {
+
+using base::ErrorCode;
+using base::Fail;
+using base::Status;
+
+namespace {
+
+Status ApplyTransport(const Value& value, Config*) {
+  if (value.text == "stream") return {};
+  if (value.text == "zmq") {
+    return Fail(ErrorCode::kInvalidArgument,
+                "the transport zmq is not available in this version: use \"stream\"");
+  }
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("the transport is \"stream\", not \"{}\"", value.text));
+}
+
+Status ApplyLogLevel(const Value& value, Config* config) {
+  ASSIGN_OR_RETURN(config->log_level, base::ParseLogLevel(value.text));
+  return {};
+}
+
+// A row whose value goes into a member as it is.
+#define TEXT(section, key, kind, member)                                \
+  Setting {                                                             \
+    section, key, kind, 0, 0, [](const Value& v, Config* c) -> Status { \
+      c->member = v.text;                                               \
+      return {};                                                        \
+    }                                                                   \
+  }
+#define INTEGER(section, key, least, most, member, unit)                                 \
+  Setting {                                                                              \
+    section, key, Kind::kInteger, least, most, [](const Value& v, Config* c) -> Status { \
+      c->member = static_cast<decltype(c->member)>(v.integer * (unit));                  \
+      return {};                                                                         \
+    }                                                                                    \
+  }
+
+constexpr int64_t kMebibyte = int64_t{1} << 20;
+
+const Setting kSettings[] = {
+    TEXT("source", "dsn", Kind::kText, ingest.dsn),
+    TEXT("source", "publication", Kind::kText, ingest.publication),
+    TEXT("source", "slot", Kind::kText, ingest.slot),
+    INTEGER("source", "copy_connections", 1, 16, ingest.copy_connections, 1),
+    {"source", "allow_synchronous", Kind::kFlag, 0, 0,
+     [](const Value& v, Config* c) -> Status {
+       c->ingest.allow_synchronous = v.flag;
+       return {};
+     }},
+    TEXT("store", "data_dir", Kind::kPath, history.data_dir),
+    INTEGER("store", "memory_mb", 16, 1 << 20, history.memory_bytes, kMebibyte),
+    INTEGER("store", "sync_group_ms", 1, 10'000, ingest.sync_group_ms, 1),
+    {"ingest", "transport", Kind::kText, 0, 0, ApplyTransport},
+    TEXT("http", "socket", Kind::kPath, http.socket),
+    TEXT("http", "listen", Kind::kText, http.listen),
+    TEXT("http", "token_file", Kind::kPath, http.token_file),
+    {"log", "level", Kind::kText, 0, 0, ApplyLogLevel},
+};
+
+#undef TEXT
+#undef INTEGER
+
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::span<const Setting> Settings() { return kSettings; }
+
+const Setting* FindSetting(std::string_view section, std::string_view key) {
+  for (const Setting& setting : kSettings) {
+    if (setting.section == section && setting.key == key) return &setting;
+  }
+  return nullptr;
+}
+
+bool IsSection(std::string_view name) {
+  return std::any_of(std::begin(kSettings), std::end(kSettings),
+                     [name](const Setting& setting) { return setting.section == name; });
+}
+
+Status Apply(const Setting& setting, const Value& value, Config* config) {
+  if (setting.kind == Kind::kInteger && (value.integer < setting.least || value.integer > setting.most)) {
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} is out of range: {} to {} are possible",
+                                                         value.integer, setting.least, setting.most));
+  }
+  if (setting.kind == Kind::kPath && !value.text.empty() && value.text.front() != '/') {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("\"{}\" is a relative path: write it from the root (/)", value.text));
+  }
+  return setting.apply(value, config);
+}
+
+base::Result<Value> ValueFromText(const Setting& setting, const std::string& text) {
+  Value value;
+  value.text = text;
+  if (setting.kind == Kind::kInteger) {
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, value.integer);
+    if (parsed.ec != std::errc() || parsed.ptr != end || text.empty()) {
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no whole number", text));
+    }
+  }
+  if (setting.kind == Kind::kFlag) {
+    if (text != "true" && text != "false") {
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is neither true nor false", text));
+    }
+    value.flag = text == "true";
+  }
+  return value;
+}
+
+std::string NearestSetting(std::string_view section, std::string_view key) {
+  const std::string written = fmt::format("{}.{}", section, key);
+  std::string nearest;
+  size_t distance = SIZE_MAX;
+  for (const Setting& setting : kSettings) {
+    std::string name = fmt::format("{}.{}", setting.section, setting.key);
+    // The right key in the wrong section is nearer than any misspelling.
+    const size_t here = setting.key == key ? 1 : EditDistance(written, name);
+    if (here >= distance) continue;
+    distance = here;
+    nearest = std::move(name);
+  }
+  return nearest;
+}
+
+std::optional<std::string> LaterSetting(std::string_view section, std::string_view key) {
+  if (section == "ingest" && key == "endpoint") {
+    return "belongs to the transport zmq, which is not available in this version";
+  }
+  if (section == "query") return "belongs to the SQL interface, which is not available in this version";
+  return std::nullopt;
+}
+
+}  // namespace varve::config
