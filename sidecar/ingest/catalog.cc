@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: PostgreSQL
+#include "sidecar/ingest/catalog.h"
+
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sidecar/pg/copy_binary.h"
+#include "sidecar/types/builtin.h"
+
+namespace varve::ingest {
+namespace {
+
+using base::ErrorCode;
+using base::Fail;
+
+// The name and the columns; a change that leaves this alone does not matter to a copy.
+constexpr char kStampColumns[] = R"(c.relfilenode,
+ (select md5(format('%L.%L ', (select nspname from pg_catalog.pg_namespace where oid = c.relnamespace), c.relname)
+   || string_agg(format('%s %L %s %s', a.attnum, a.attname, a.atttypid, a.attgenerated), ',' order by a.attnum))
+  from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped))";
+
+constexpr char kColumnsSql[] = R"(
+with recursive domain(oid, base) as (
+  select t.oid, t.oid from pg_catalog.pg_type t where t.typtype <> 'd'
+  union all
+  select t.oid, d.base from domain d join pg_catalog.pg_type t on t.typtype = 'd' and t.typbasetype = d.oid)
+select a.attrelid, a.attnum, a.attname, a.atttypid, (select d.base from domain d where d.oid = a.atttypid), a.atttypmod,
+       coalesce((select k.place from pg_catalog.pg_index i, unnest(i.indkey) with ordinality k(attnum, place)
+                 where i.indrelid = a.attrelid and i.indisprimary and i.indimmediate and i.indisvalid
+                   and k.attnum = a.attnum and k.place <= i.indnkeyatts), 0),
+       coalesce((select k.place from pg_catalog.pg_index i, unnest(i.indkey) with ordinality k(attnum, place)
+                 where c.relreplident = 'i' and i.indrelid = a.attrelid and i.indisreplident and i.indisvalid
+                   and k.attnum = a.attnum and k.place <= i.indnkeyatts), 0),
+       a.attnotnull, a.attgenerated,
+       case when a.atthasmissing then case when t.typelem <> 0 and t.typlen = -1
+         then format('(m.attmissingval::text::text[])[1]::%s', format_type(a.atttypid, a.atttypmod))
+         else format('(m.attmissingval::text::%s[])[1]', format_type(a.atttypid, a.atttypmod)) end end,
+       pg_get_expr(ad.adbin, ad.adrelid)
+from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
+join pg_catalog.pg_type t on t.oid = a.atttypid
+left join pg_catalog.pg_attrdef ad on ad.adrelid = a.attrelid and ad.adnum = a.attnum
+where a.attrelid = any ($1::oid[]) and a.attnum > 0 and not a.attisdropped
+order by a.attrelid, a.attnum)";
+
+// Types, followed from the columns' own through elements, bases and fields.
+constexpr char kTypesSql[] = R"(
+with recursive reach(oid) as (
+  select distinct a.atttypid from pg_catalog.pg_attribute a
+  where a.attrelid = any ($1::oid[]) and a.attnum > 0 and not a.attisdropped
+  union
+  select n.oid from reach r join pg_catalog.pg_type t on t.oid = r.oid cross join lateral (
+    select t.typelem where t.typelem <> 0 and t.typlen = -1
+    union all select t.typbasetype where t.typtype = 'd'
+    union all select f.atttypid from pg_catalog.pg_attribute f
+              where t.typtype = 'c' and f.attrelid = t.typrelid and f.attnum > 0 and not f.attisdropped) n(oid))
+select t.oid, n.nspname, t.typname,
+       case when t.typelem <> 0 and t.typlen = -1 then 'A' else t.typtype::text end,
+       case when t.typtype = 'd' then t.typbasetype when t.typlen = -1 then t.typelem else 0 end,
+       coalesce(e.typdelim, ','),
+       t.oid >= 16384 and exists (select from pg_catalog.pg_cast x where x.castsource = t.oid
+         and x.casttarget = 'pg_catalog.json'::regtype and x.castmethod = 'f')
+from reach r join pg_catalog.pg_type t on t.oid = r.oid join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+left join pg_catalog.pg_type e on e.oid = t.typelem and t.typelem <> 0
+order by t.oid)";
+
+constexpr char kFieldsSql[] = R"(
+select t.oid, f.attname, f.atttypid from pg_catalog.pg_type t
+join pg_catalog.pg_attribute f on f.attrelid = t.typrelid
+where t.oid = any ($1::oid[]) and t.typtype = 'c' and f.attnum > 0 and not f.attisdropped order by t.oid, f.attnum)";
+
+std::string OidArray(const std::vector<uint32_t>& oids) {
+  return fmt::format("{{{}}}", fmt::join(oids, ","));
+}
+
+struct MissingValue {
+  uint32_t table = 0;
+  uint16_t attnum = 0;
+  std::string expression;
+};
+
+base::Result<std::map<uint32_t, model::Type>> ReadTypes(pg::Connection* connection,
+                                                        const std::vector<uint32_t>& tables) {
+  ASSIGN_OR_RETURN(const pg::Rows rows, connection->Query(kTypesSql, {OidArray(tables)}));
+  std::map<uint32_t, model::Type> types;
+  std::vector<uint32_t> composites;
+  for (int row = 0; row < rows.size(); ++row) {
+    model::Type type;
+    type.oid = static_cast<uint32_t>(rows.Int(row, 0));
+    type.schema = rows.Text(row, 1);
+    type.name = rows.Text(row, 2);
+    type.kind = rows.Text(row, 3)[0];
+    type.inner_oid = static_cast<uint32_t>(rows.Int(row, 4));
+    type.delimiter = rows.Text(row, 5)[0];
+    type.json_cast = rows.Bool(row, 6);
+    if (type.kind == 'c') composites.push_back(type.oid);
+    types.emplace(type.oid, std::move(type));
+  }
+  if (composites.empty()) return types;
+  ASSIGN_OR_RETURN(const pg::Rows fields, connection->Query(kFieldsSql, {OidArray(composites)}));
+  for (int row = 0; row < fields.size(); ++row) {
+    const auto found = types.find(static_cast<uint32_t>(fields.Int(row, 0)));
+    if (found == types.end()) continue;
+    found->second.fields.push_back(
+        {std::string(fields.Text(row, 1)), static_cast<uint32_t>(fields.Int(row, 2))});
+  }
+  return types;
+}
+
+void AddType(uint32_t oid, bool deep, const std::map<uint32_t, model::Type>& types, std::set<uint32_t>* seen,
+             model::Relation* relation) {
+  const auto found = types.find(oid);
+  if (found == types.end() || !seen->insert(oid).second) return;
+  relation->types.push_back(found->second);
+  if (!deep) return;
+  if (found->second.inner_oid != 0) AddType(found->second.inner_oid, deep, types, seen, relation);
+  for (const model::TypeField& field : found->second.fields) {
+    AddType(field.type_oid, deep, types, seen, relation);
+  }
+}
+
+// The declared type of every column, and whatever a text form is read by.
+void AddTypes(const std::map<uint32_t, model::Type>& types, model::Relation* relation) {
+  std::set<uint32_t> seen;
+  for (const bool deep : {true, false}) {
+    for (const model::Column& column : relation->columns) {
+      if ((column.form == model::Form::kText) == deep) {
+        AddType(column.type_oid, deep, types, &seen, relation);
+      }
+    }
+  }
+}
+
+base::Result<std::vector<MissingValue>> AddColumns(pg::Connection* connection,
+                                                   const std::vector<uint32_t>& oids,
+                                                   std::map<uint32_t, CatalogTable>* tables) {
+  ASSIGN_OR_RETURN(const pg::Rows rows, connection->Query(kColumnsSql, {OidArray(oids)}));
+  std::vector<MissingValue> missing;
+  for (int row = 0; row < rows.size(); ++row) {
+    const auto table = tables->find(static_cast<uint32_t>(rows.Int(row, 0)));
+    if (table == tables->end()) continue;
+    model::Column column;
+    column.attnum = static_cast<uint16_t>(rows.Int(row, 1));
+    column.name = rows.Text(row, 2);
+    column.type_oid = static_cast<uint32_t>(rows.Int(row, 3));
+    column.base_type_oid = static_cast<uint32_t>(rows.Int(row, 4));
+    column.typmod = static_cast<int32_t>(rows.Int(row, 5));
+    const types::Representation representation = types::RepresentationOf(column.base_type_oid);
+    column.form = representation.form;
+    column.width = representation.width;
+    column.key_position = static_cast<uint16_t>(rows.Int(row, 6));
+    column.identity_position = static_cast<uint16_t>(rows.Int(row, 7));
+    column.not_null = rows.Bool(row, 8);
+    const std::string_view generated = rows.Text(row, 9);
+    column.generated = generated.empty() ? '\0' : generated[0];
+    column.default_expression = rows.Text(row, 11);
+    if (!rows.IsNull(row, 10)) {
+      missing.push_back({table->first, column.attnum, std::string(rows.Text(row, 10))});
+    }
+    table->second.relation.columns.push_back(std::move(column));
+  }
+  return missing;
+}
+
+std::string InForm(model::Form form, const std::string& expression) {
+  if (form == model::Form::kBinary) return expression;
+  // The test must ask for the null datum: a row of nulls "is null" as well.
+  return fmt::format(
+      "case when {0} is not distinct from null then null else pg_catalog.format('%s', {0}) end", expression);
+}
+
+// The values that ADD COLUMN … DEFAULT gave to the rows that were there.
+base::Status AddMissing(pg::Connection* connection, const MissingValue& missing, CatalogTable* table) {
+  for (model::Column& column : table->relation.columns) {
+    if (column.attnum != missing.attnum) continue;
+    RETURN_IF_ERROR(connection->StartCopyOut(
+        fmt::format("copy (select {} from pg_catalog.pg_attribute m where m.attrelid = {} and m.attnum = {})"
+                    " to stdout (format binary)",
+                    InForm(column.form, missing.expression), missing.table, missing.attnum)));
+    pg::CopyBinaryReader reader(1);
+    for (;;) {
+      ASSIGN_OR_RETURN(const auto buffer, connection->ReadCopy());
+      if (!buffer) break;
+      reader.Feed(buffer->bytes());
+      for (;;) {
+        ASSIGN_OR_RETURN(const auto state, reader.Next());
+        if (state != pg::CopyBinaryReader::State::kTuple) break;
+        if (!reader.fields()[0].is_null) column.missing = std::string(reader.fields()[0].value);
+      }
+    }
+    RETURN_IF_ERROR(reader.Finish());
+  }
+  return {};
+}
+
+}  // namespace
+
+bool IsStored(const model::Column& column) { return column.generated != 'v'; }
+
+std::string SelectExpression(const model::Column& column) {
+  return InForm(column.form, pg::QuoteIdentifier(column.name));
+}
+
+base::Status PinSettings(pg::Connection* connection) {
+  // row_security off: an error instead of rows that a policy hides.
+  RETURN_IF_ERROR(connection->Query(
+      "set timezone = 'UTC'; set datestyle = 'ISO, MDY'; set intervalstyle = 'postgres'; set bytea_output = "
+      "'hex';"
+      " set extra_float_digits = 1; set lc_monetary = 'C'; set xmlbinary = 'base64';"
+      " set quote_all_identifiers = off; set search_path = pg_catalog; set row_security = off"));
+  return {};
+}
+
+base::Result<std::vector<CatalogTable>> ReadRelations(pg::Connection* connection,
+                                                      const std::vector<uint32_t>& oids) {
+  std::map<uint32_t, CatalogTable> tables;
+  ASSIGN_OR_RETURN(
+      const pg::Rows rows,
+      connection->Query(
+          fmt::format("select c.oid, n.nspname, c.relname, c.relreplident, c.relnatts, {},"
+                      " pg_relation_size(c.oid) / current_setting('block_size')::bigint,"
+                      " greatest(c.reltuples, 0)::bigint"
+                      " from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace"
+                      " where c.oid = any ($1::oid[])",
+                      kStampColumns),
+          {OidArray(oids)}));
+  for (int row = 0; row < rows.size(); ++row) {
+    CatalogTable table;
+    table.relation.oid = base::TableOid{static_cast<uint32_t>(rows.Int(row, 0))};
+    table.relation.schema = rows.Text(row, 1);
+    table.relation.name = rows.Text(row, 2);
+    table.relation.identity = rows.Text(row, 3)[0];
+    table.relation.attribute_count = static_cast<uint16_t>(rows.Int(row, 4));
+    table.stamp = {static_cast<uint32_t>(rows.Int(row, 5)), std::string(rows.Text(row, 6))};
+    table.pages = static_cast<uint64_t>(rows.Int(row, 7));
+    table.rows_estimate = rows.Int(row, 8);
+    tables.emplace(table.relation.oid.value, std::move(table));
+  }
+  ASSIGN_OR_RETURN(const std::vector<MissingValue> missing, AddColumns(connection, oids, &tables));
+  for (const MissingValue& value : missing) {
+    RETURN_IF_ERROR(AddMissing(connection, value, &tables[value.table]));
+  }
+  ASSIGN_OR_RETURN(const auto types, ReadTypes(connection, oids));
+  std::vector<CatalogTable> result;
+  for (const uint32_t oid : oids) {
+    const auto found = tables.find(oid);
+    if (found == tables.end()) continue;
+    AddTypes(types, &found->second.relation);
+    found->second.relation.version = model::ComputeVersion(found->second.relation);
+    result.push_back(std::move(found->second));
+  }
+  return result;
+}
+
+base::Result<std::map<uint32_t, TableStamp>> ReadStamps(pg::Connection* connection,
+                                                        const std::vector<uint32_t>& oids) {
+  ASSIGN_OR_RETURN(const pg::Rows rows,
+                   connection->Query(fmt::format("select c.oid, {} from pg_catalog.pg_class c"
+                                                 " where c.oid = any ($1::oid[])",
+                                                 kStampColumns),
+                                     {OidArray(oids)}));
+  std::map<uint32_t, TableStamp> stamps;
+  for (int row = 0; row < rows.size(); ++row) {
+    stamps[static_cast<uint32_t>(rows.Int(row, 0))] = {static_cast<uint32_t>(rows.Int(row, 1)),
+                                                       std::string(rows.Text(row, 2))};
+  }
+  return stamps;
+}
+
+}  // namespace varve::ingest

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: PostgreSQL
+#include "sidecar/ingest/copy_job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sidecar/model/row_image.h"
+#include "sidecar/pg/connection.h"
+#include "sidecar/pg/copy_binary.h"
+
+namespace varve::ingest {
+namespace {
+
+using base::ErrorCode;
+
+constexpr auto kStopCheck = std::chrono::milliseconds(50);
+constexpr uint64_t kRowsPerReport = 1000;
+constexpr char kLockTimeout[] = "30s";
+
+std::string TableName(const model::Relation& relation) {
+  return pg::QuoteQualified(relation.schema, relation.name);
+}
+
+// The cells of a tuple, by attnum - 1. `columns`: those that were selected, in order.
+base::Status ToCells(const model::Relation& relation, const std::vector<const model::Column*>& columns,
+                     const std::vector<pg::CopyField>& fields, std::vector<model::Cell>* cells) {
+  cells->assign(relation.attribute_count, model::Cell{});
+  for (size_t i = 0; i < columns.size(); ++i) {
+    model::Cell& cell = (*cells)[columns[i]->attnum - 1U];
+    cell.kind = fields[i].is_null ? model::CellKind::kNull : model::CellKind::kValue;
+    cell.value = fields[i].value;
+    if (!fields[i].is_null && columns[i]->width != 0 && cell.value.size() != columns[i]->width) {
+      return base::Fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("the server sent {} bytes for {}.{}, a type of {} bytes", cell.value.size(),
+                      relation.QualifiedName(), columns[i]->name, columns[i]->width));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<CopyChunk> PlanChunks(const std::vector<CatalogTable>& tables, uint64_t chunk_pages) {
+  std::vector<size_t> order(tables.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return tables[a].pages > tables[b].pages; });
+  std::vector<CopyChunk> chunks;
+  for (const size_t table : order) {
+    uint64_t first = 0;
+    for (; tables[table].pages - first > chunk_pages; first += chunk_pages) {
+      chunks.push_back({table, first, first + chunk_pages});
+    }
+    chunks.push_back({table, first, std::nullopt});
+  }
+  return chunks;
+}
+
+std::string CopyStatement(const CatalogTable& table, const CopyChunk& chunk) {
+  std::string columns;
+  for (const model::Column& column : table.relation.columns) {
+    if (!IsStored(column)) continue;
+    if (!columns.empty()) columns += ", ";
+    columns += SelectExpression(column);
+  }
+  std::string where;
+  if (chunk.first_page > 0) where = fmt::format(" where ctid >= '({},0)'::tid", chunk.first_page);
+  if (chunk.end_page) {
+    where += fmt::format(" {} ctid < '({},0)'::tid", where.empty() ? "where" : "and", *chunk.end_page);
+  }
+  return fmt::format("copy (select {} from only {}{}) to stdout (format binary)", columns,
+                     TableName(table.relation), where);
+}
+
+base::Status CopyJob::Run() {
+  std::vector<std::thread> threads;
+  const int count = std::max(1, std::min<int>(params_.connections, static_cast<int>(chunks_.size())));
+  running_ = count;
+  threads.reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) threads.emplace_back([this] { Work(); });
+  while (running_ > 0) {
+    if (params_.stop->load()) abort_ = true;
+    std::this_thread::sleep_for(kStopCheck);
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (params_.stop->load()) return base::Fail(ErrorCode::kUnavailable, "stopped during the first copy");
+  base::MutexLock lock(&mutex_);
+  if (error_) return base::Fail(*error_);
+  return {};
+}
+
+std::string CopyJob::moved() const {
+  base::MutexLock lock(&mutex_);
+  return moved_;
+}
+
+void CopyJob::Fail(base::Error error) {
+  base::MutexLock lock(&mutex_);
+  if (!error_ && moved_.empty()) error_ = std::move(error);
+  abort_ = true;
+}
+
+void CopyJob::Work() {
+  base::Status status = WorkChunks();
+  if (!status) Fail(std::move(status).error());
+  --running_;
+}
+
+base::Status CopyJob::WorkChunks() {
+  const pg::ConnectOptions options{params_.dsn, false, params_.connect_timeout_ms, &abort_};
+  ASSIGN_OR_RETURN(const auto connection, pg::Connection::Open(options));
+  ASSIGN_OR_RETURN(const auto present, pg::Connection::Open(options));
+  RETURN_IF_ERROR(PinSettings(connection.get()));
+  RETURN_IF_ERROR(connection->Query(fmt::format("set lock_timeout = '{}'", kLockTimeout)));
+  connection->set_timeout_ms(0);
+  for (;;) {
+    const size_t next = next_chunk_++;
+    if (next >= chunks_.size() || abort_) return {};
+    RETURN_IF_ERROR(CopyOne(connection.get(), present.get(), chunks_[next]));
+  }
+}
+
+// False, and noted, when the table is no longer what the snapshot saw.
+base::Result<bool> CopyJob::StillThere(pg::Connection* present, const CatalogTable& table) {
+  const uint32_t oid = table.relation.oid.value;
+  ASSIGN_OR_RETURN(const auto stamps, ReadStamps(present, {oid}));
+  const auto found = stamps.find(oid);
+  if (found != stamps.end() && found->second == table.stamp) return true;
+  base::MutexLock lock(&mutex_);
+  moved_ = table.relation.QualifiedName();
+  abort_ = true;
+  return false;
+}
+
+base::Status CopyJob::CopyOne(pg::Connection* connection, pg::Connection* present, const CopyChunk& chunk) {
+  const CatalogTable& table = (*tables_)[chunk.table];
+  RETURN_IF_ERROR(connection->Query("begin isolation level repeatable read read only"));
+  RETURN_IF_ERROR(connection->Query("set transaction snapshot " + pg::QuoteLiteral(params_.snapshot)));
+  // TRUNCATE and rewrites are not MVCC: an old snapshot reads the new, empty or wrong, file. The lock keeps
+  // them away from here on; whether one came between the snapshot and the lock, the stamp tells.
+  const auto locked =
+      connection->Query(fmt::format("lock table only {} in access share mode", TableName(table.relation)));
+  ASSIGN_OR_RETURN(const bool there, StillThere(present, table));
+  if (!there) return {};
+  if (!locked) return base::Fail(locked.error());
+  RETURN_IF_ERROR(CopyRows(connection, table, chunk));
+  ASSIGN_OR_RETURN(const bool still_there, StillThere(present, table));
+  if (!still_there) return {};
+  RETURN_IF_ERROR(connection->Query("commit"));
+  return {};
+}
+
+base::Status CopyJob::CopyRows(pg::Connection* connection, const CatalogTable& table,
+                               const CopyChunk& chunk) {
+  std::vector<const model::Column*> columns;
+  for (const model::Column& column : table.relation.columns) {
+    if (IsStored(column)) columns.push_back(&column);
+  }
+  uint64_t unreported = 0;
+  const auto report = [&] {
+    params_.board->Update([&](IngestStatus* status) { status->rows_copied += unreported; });
+    unreported = 0;
+  };
+  RETURN_IF_ERROR(connection->StartCopyOut(CopyStatement(table, chunk)));
+  pg::CopyBinaryReader reader(columns.size());
+  std::vector<model::Cell> cells;
+  std::string image;
+  for (;;) {
+    ASSIGN_OR_RETURN(const auto buffer, connection->ReadCopy());
+    if (!buffer) break;
+    reader.Feed(buffer->bytes());
+    for (;;) {
+      ASSIGN_OR_RETURN(const auto state, reader.Next());
+      if (state != pg::CopyBinaryReader::State::kTuple) break;
+      RETURN_IF_ERROR(ToCells(table.relation, columns, reader.fields(), &cells));
+      image.clear();
+      model::EncodeImage(table.relation, cells, &image);
+      base::Status added = params_.history->AddBaselineRow(table.relation.oid, image);
+      if (!added) {
+        history_failed_ = true;
+        return base::Fail(std::move(added).error());
+      }
+      if (++unreported == kRowsPerReport) report();
+    }
+    if (abort_) return base::Fail(ErrorCode::kUnavailable, "the first copy was given up");
+  }
+  report();
+  return reader.Finish();
+}
+
+}  // namespace varve::ingest
