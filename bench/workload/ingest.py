@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """From backlog to durable: how fast varved takes in changes that wait in the WAL, beside pgoutput drained.
 
-The slots of all runs are made before the workload, so each run reads the same WAL from the same place. Runs of
-both sides alternate. README.md has the scenario, the units and what this does not measure.
+The slots of all runs are made before the workload, so each run reads the same WAL from the same place. Runs
+of both sides alternate. README.md has the scenario, the units and what this does not measure.
 """
 
 import os
@@ -54,7 +54,7 @@ def say(text):
 
 
 class Cpu(threading.Thread):
-    """Follows the CPU time of a slot's walsender, which may end before it could be asked for the last time."""
+    """Follows the CPU time of a slot's walsender, which may end before it could be asked a last time."""
 
     def __init__(self, cluster, slot):
         super().__init__(daemon=True)
