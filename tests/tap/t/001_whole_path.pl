@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 # The main job from end to end: first copy, stream, and every verb that reads, against what PostgreSQL held.
-# Not a cheaper tier: it is about a server, its plugin, varved and the command line agreeing with each other.
+# Not a cheaper tier: server, plugin, varved and command line have to agree with each other.
 use strict;
 use warnings;
 

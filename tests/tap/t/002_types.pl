@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 # Every built-in type, and some that users make: the row image of the first copy is the row image of the
-# stream,
-# and its JSON is to_jsonb's text. Not a cheaper tier: COPY and the plugin must give the same bytes in one
-# server.
+# stream, and its JSON is to_jsonb's text. Not a cheaper tier: COPY and the plugin must give the same bytes
+# in one server.
 use strict;
 use warnings;
 

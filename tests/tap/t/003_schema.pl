@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 # Columns come, go and change their names between the versions of a row; tables are rewritten, renamed and
-# dropped.
-# Not a cheaper tier: the schema of a moment comes from the server's catalogs, read while decoding.
+# dropped. Not a cheaper tier: the schema of a moment comes from the server's catalogs, read while decoding.
 use strict;
 use warnings;
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
-# What transactions can do to rows: truncates, key changes, savepoints, big values, big transactions,
-# two-phase ones.
-# Not a cheaper tier: what the WAL says of these is the server's, and the answers are compared with its own.
+# What transactions can do to rows: truncates, key changes, savepoints, big values, big transactions, two-
+# phase ones. Not a cheaper tier: what the WAL says of these is the server's, and the answers are compared
+# with its own.
 use strict;
 use warnings;
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
-# varved, its walsender and the server end at bad moments; nothing is lost, nothing comes twice.
-# Not a cheaper tier: it is about processes that die. tests/crash has the long form with random moments.
+# varved, its walsender and the server end at bad moments; nothing is lost, nothing comes twice. Not a
+# cheaper tier: it is about processes that die. tests/crash has the long form with random moments.
 use strict;
 use warnings;
 

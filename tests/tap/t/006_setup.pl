@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
-# What keeps varved from following a server: each is said with its remedy, in the log and by readyz, and
-# varved
-# goes on by itself when the remedy was applied. Not a cheaper tier: the faults are settings of a running
-# server.
+# What keeps varved from following a server: each is said with its remedy, in the log and in the status, and
+# varved goes on by itself when the remedy was applied. Not a cheaper tier: the faults are settings of a
+# running server.
 use strict;
 use warnings;
 
@@ -26,26 +25,30 @@ sub configure
 	return;
 }
 
-# varved must come to say this, in its log and through readyz.
+# varved must come to say this, in its log and in its status, while it goes on trying.
 sub says
 {
 	my ($what, $fault, $remedy) = @_;
-	my $body = '';
-	$varve->wait_for("readyz says $fault", sub {
+	my $status = {};
+	$varve->wait_for("status says $fault", sub {
 		die "varved ended, its log:\n" . $varve->log_tail if !$varve->is_running;
-		my $answer = $varve->http('GET', '/readyz') // return 0;
-		die "ready in spite of: $what" if $answer->{status} == 200;
-		$body = $answer->{body};
-		return $answer->{status} == 503 && $body =~ $fault;
+		my $answer = $varve->http('GET', '/v1/status') // return 0;
+		$status = JSON::PP::decode_json($answer->{body});
+		return ($status->{last_error} // '') =~ $fault;
 	});
-	pass("$what: readyz says it");
-	like($body, $remedy, "$what: with the remedy");
-	like($varve->log_text, $fault, "$what: the log says it");
+	pass("$what: the status says it");
+	like(join(' ', $status->{last_error}, $status->{remedy} // ''), $remedy, "$what: with the remedy");
+	$varve->wait_for_log($fault);
 	return;
 }
 
 $varve->start_varved;
 says('wal_level', qr/wal_level/, qr/wal_level.{0,40}logical/s);
+
+is($varve->http('GET', '/readyz')->{status}, 503, 'readyz: not ready');
+is($varve->http('GET', '/healthz')->{status}, 200, 'healthz: it runs');
+my ($http_status, $http_code, $http_message) = $varve->http_error('GET', '/v1/tables/t/rows');
+is("$http_status $http_code", '503 unavailable', 'a read is refused by name');
 
 configure('wal_level' => 'logical', 'max_replication_slots' => 0, 'max_wal_senders' => 0);
 says('no slots', qr/max_replication_slots|max_wal_senders/, qr/max_(replication_slots|wal_senders)/);
@@ -120,8 +123,7 @@ $fresh->wait_ready;
 is_deeply($fresh->scan('t', 'first'), ['{"id": 1}'], 'its rows are in the first copy');
 $fresh->stop_varved;
 
-# --- A table without identity in the publication: it is left out, with the reason, and the others are
-# followed.
+# --- A table without identity in the publication is named, with the remedy.
 my $keyless = VarveTest->new(name => 'keyless');
 $keyless->sql(<<'SQL');
 create table keyed (id int primary key);

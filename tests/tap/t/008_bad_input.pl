@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 # What people and programs get wrong, over HTTP and the command line: each a named error, and varved keeps
-# running.
-# Not a cheaper tier: the answers cross every layer, and the process must survive them all.
+# running. Not a cheaper tier: the answers cross every layer, and the process must survive them all.
 use strict;
 use warnings;
 
@@ -58,7 +57,7 @@ my @cases = (
 	[ '/v1/tables/nowhere/rows/1', 404, 'not_tracked', qr/nowhere/ ],
 	[ '/v1/tables/other.t/rows/1', 404, 'not_tracked', qr/other\.t/ ],
 	[ '/v1/transactions/xid:1', 404, 'unknown_reference', qr/1/ ],
-	[ '/v1/diff?from=first', 400, 'invalid_argument', qr/to/ ],
+	[ '/v1/diff?to=now', 400, 'invalid_argument', qr/from/ ],
 	[ '/v1/diff?from=first&to=nonsense', 404, 'unknown_reference', qr/nonsense/ ],
 	[ '/v1/nothing', 404, 'not_found', qr/nothing/ ],
 	[ '/v1/branches', 404, 'not_found', qr/branch/ ],
@@ -79,10 +78,10 @@ is($varve->http('POST', '/v1/tags', body => '{"name":"a","ref":"now"}')->{status
 	'a tag');
 ($status, $code) = $varve->http_error('POST', '/v1/tags', body => '{"name":"a","ref":"now"}');
 is("$status $code", '409 exists', 'the same tag again');
-($status, $code) = $varve->http_error('DELETE', '/v1/tags/b');
+($status, $code) = $varve->http_error('DELETE', '/v1/tags?name=b');
 is("$status $code", '404 not_found', 'a tag that is not there');
 ($status, $code) = $varve->http_error('DELETE', '/v1/status');
-is($status, 405, 'a method that there is not');
+is("$status $code", '400 invalid_argument', 'a method that there is not');
 
 # --- Bytes that are no request.
 my $raw = VarveHttp::raw($varve->socket, "\x00\xff\x16\x03garbage\r\n\r\n");

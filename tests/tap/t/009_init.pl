@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
-# varve init, doctor and detach on a database that already exists.
-# Not a cheaper tier: they look at and change a running server.
+# varve init, doctor and detach on a database that already exists. Not a cheaper tier: they look at and
+# change a running server.
 use strict;
 use warnings;
 
