@@ -21,6 +21,7 @@ constexpr char kStampColumns[] = R"(c.relfilenode,
    || string_agg(format('%s %L %s %s', a.attnum, a.attname, a.atttypid, a.attgenerated), ',' order by a.attnum))
   from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped))";
 
+// Under REPLICA IDENTITY DEFAULT the identity index is the primary key's, as RelationGetReplicaIndex has it.
 constexpr char kColumnsSql[] = R"(
 with recursive domain(oid, base) as (
   select t.oid, t.oid from pg_catalog.pg_type t where t.typtype <> 'd'
@@ -31,13 +32,14 @@ select a.attrelid, a.attnum, a.attname, a.atttypid, (select d.base from domain d
                  where i.indrelid = a.attrelid and i.indisprimary and i.indimmediate and i.indisvalid
                    and k.attnum = a.attnum and k.place <= i.indnkeyatts), 0),
        coalesce((select k.place from pg_catalog.pg_index i, unnest(i.indkey) with ordinality k(attnum, place)
-                 where c.relreplident = 'i' and i.indrelid = a.attrelid and i.indisreplident and i.indisvalid
+                 where i.indrelid = a.attrelid and i.indimmediate and i.indisvalid
+                   and case c.relreplident when 'd' then i.indisprimary when 'i' then i.indisreplident end
                    and k.attnum = a.attnum and k.place <= i.indnkeyatts), 0),
        a.attnotnull, a.attgenerated,
        case when a.atthasmissing then case when t.typelem <> 0 and t.typlen = -1
          then format('(m.attmissingval::text::text[])[1]::%s', format_type(a.atttypid, a.atttypmod))
          else format('(m.attmissingval::text::%s[])[1]', format_type(a.atttypid, a.atttypmod)) end end,
-       pg_get_expr(ad.adbin, ad.adrelid)
+       case when a.attgenerated = '' then pg_get_expr(ad.adbin, ad.adrelid) end
 from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
 join pg_catalog.pg_type t on t.oid = a.atttypid
 left join pg_catalog.pg_attrdef ad on ad.adrelid = a.attrelid and ad.adnum = a.attnum

@@ -30,7 +30,7 @@ struct Options {
   std::string dsn;  // libpq connection string or URI
   std::string publication = "varve";
   std::string slot = "varve";
-  std::string data_dir;  // empty: not checked
+  std::string data_dir;  // empty: not checked; for init: /var/lib/varve/main
   bool allow_synchronous = false;
   int connect_timeout_ms = 10'000;
 };
@@ -53,7 +53,7 @@ struct InitOptions {
   std::vector<std::string> tables;  // patterns: name, schema.name, with * and ?; empty: every table with an
                                     // identity. A name without schema means public.
   std::string config_path = "/etc/varve/varve.toml";
-  std::string http_socket;  // [http] socket; empty: left to varved's default
+  std::string http_socket;  // [http] socket; empty: /run/varve/main/http.sock
   bool write_config = true;
   bool overwrite_config = false;
 };
@@ -79,7 +79,7 @@ struct InitReport {
 // cannot be followed), kForbidden (rights), kExists (config file with other contents).
 base::Result<InitReport> Init(const InitOptions& options);
 
-// The text of a config file for these options.
+// The text of a config file for these options, as they are.
 std::string ConfigText(const InitOptions& options);
 
 struct SlotReport {
