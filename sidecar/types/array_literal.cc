@@ -76,7 +76,7 @@ base::Status LiteralReader::ReadBounds() {
       if (!take(&high)) return Malformed("bounds must be [low:high]");
     }
     const int64_t length = int64_t{high} - low + 1;
-    if (!Accept(']') || length < 0 || length > std::numeric_limits<int32_t>::max()) {
+    if (!Accept(']') || length < 1 || length > std::numeric_limits<int32_t>::max()) {
       return Malformed("bounds must be [low:high]");
     }
     declared_.lower_bounds[declared_.dimensions] = low;

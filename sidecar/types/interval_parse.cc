@@ -2,6 +2,8 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "sidecar/types/bytes.h"
 #include "sidecar/types/datetime.h"
@@ -16,26 +18,17 @@ struct Unit {
   int64_t micros = 0;
 };
 
+// Also without the s at their end.
 constexpr std::array kUnits = {
-    Unit{"year", 12, 0, 0},
     Unit{"years", 12, 0, 0},
-    Unit{"mon", 1, 0, 0},
     Unit{"mons", 1, 0, 0},
-    Unit{"month", 1, 0, 0},
     Unit{"months", 1, 0, 0},
-    Unit{"week", 0, 7, 0},
     Unit{"weeks", 0, 7, 0},
-    Unit{"day", 0, 1, 0},
     Unit{"days", 0, 1, 0},
-    Unit{"hour", 0, 0, kMicrosPerHour},
     Unit{"hours", 0, 0, kMicrosPerHour},
-    Unit{"min", 0, 0, kMicrosPerMinute},
     Unit{"mins", 0, 0, kMicrosPerMinute},
-    Unit{"minute", 0, 0, kMicrosPerMinute},
     Unit{"minutes", 0, 0, kMicrosPerMinute},
-    Unit{"sec", 0, 0, kMicrosPerSecond},
     Unit{"secs", 0, 0, kMicrosPerSecond},
-    Unit{"second", 0, 0, kMicrosPerSecond},
     Unit{"seconds", 0, 0, kMicrosPerSecond},
 };
 // ISO 8601 designators before and behind the T.
@@ -86,12 +79,22 @@ bool AddScaled(int64_t value, int64_t unit, bool negative, int64_t* sum) {
   return negative ? !__builtin_sub_overflow(*sum, scaled, sum) : !__builtin_add_overflow(*sum, scaled, sum);
 }
 
-// The parts before they are narrowed to an Interval.
+// The parts before they are narrowed to an Interval, and the units that were given: PostgreSQL takes each
+// once.
 struct Sums {
   int64_t months = 0;
   int64_t days = 0;
   int64_t micros = 0;
+  std::vector<Unit> given;
 };
+
+bool GiveOnce(const Unit& unit, Sums* sums) {
+  for (const Unit& other : sums->given) {
+    if (other.months == unit.months && other.days == unit.days && other.micros == unit.micros) return false;
+  }
+  sums->given.push_back(unit);
+  return true;
+}
 
 bool Add(const Quantity& quantity, const Unit& unit, Sums* sums) {
   // Fractions only of clock units, where they are exact for all that matters.
@@ -110,6 +113,11 @@ const Unit* FindUnit(const Units& units, std::string_view name) {
   return nullptr;
 }
 
+const Unit* FindWord(std::string name) {
+  if (!name.empty() && name.back() != 's') name.push_back('s');
+  return FindUnit(kUnits, name);
+}
+
 // The rest of HH:MM[:SS[.ffffff]] once HH is read.
 bool AddClock(std::string_view* rest, const Quantity& hours, Sums* sums) {
   int64_t minutes = 0;
@@ -120,6 +128,9 @@ bool AddClock(std::string_view* rest, const Quantity& hours, Sums* sums) {
   if (!rest->empty() && rest->front() == ':') {
     rest->remove_prefix(1);
     if (!TakeDigits(rest, &seconds) || seconds > 60 || !TakeFraction(rest, &millionths)) return false;
+  }
+  for (const int64_t micros : {kMicrosPerHour, kMicrosPerMinute, kMicrosPerSecond}) {
+    if (!GiveOnce(Unit{"", 0, 0, micros}, sums)) return false;
   }
   return AddScaled(hours.whole, kMicrosPerHour, hours.negative, &sums->micros) &&
          AddScaled(minutes, kMicrosPerMinute, hours.negative, &sums->micros) &&
@@ -144,8 +155,8 @@ bool ReadPostgres(std::string_view rest, Sums* sums) {
         name.push_back(LowerAscii(rest.front()));
         rest.remove_prefix(1);
       }
-      const Unit* unit = FindUnit(kUnits, name);
-      if (unit == nullptr || !Add(quantity, *unit, sums)) return false;
+      const Unit* unit = FindWord(std::move(name));
+      if (unit == nullptr || !GiveOnce(*unit, sums) || !Add(quantity, *unit, sums)) return false;
     }
     rest = TrimSpace(rest);
   }

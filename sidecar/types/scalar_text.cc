@@ -38,8 +38,7 @@ void AppendUuid(std::string_view bytes, std::string* out) {
   }
 }
 
-// charout: nothing for 0, and octal digits for bytes that are no character of their own. PostgreSQL 15 prints
-// such a byte as it is, which is not valid UTF-8; later versions print this.
+// charout: nothing for 0, and octal digits for bytes that are no character of their own.
 void AppendChar(char value, std::string* out) {
   const auto byte = static_cast<uint8_t>(value);
   if (byte >= 0x80) {

@@ -141,8 +141,13 @@ base::Result<std::string> ParseMoney(std::string_view text) {
       return Unreadable(text, "$1234.50");
     }
   }
-  if (digits.empty() || cents > 2 || digits.size() > 25) return Unreadable(text, "$1234.50");
+  if (digits.empty() || cents > 2) return Unreadable(text, "$1234.50");
   digits.append(2 - cents, '0');
+  int64_t value = 0;
+  const std::string number = (negative ? "-" : "") + digits;
+  if (std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc()) {
+    return Unreadable(text, "$1234.50, within its range");
+  }
   digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
   if (digits.size() < 3) digits.insert(0, 3 - digits.size(), '0');
   if (digits == "000") negative = false;
@@ -164,19 +169,15 @@ base::Result<std::string> ParseDecimal(std::string_view text) {
   return std::to_string(value);
 }
 
-// (42,7), with blanks as tidin takes them.
 base::Result<std::string> ParseTid(std::string_view text) {
-  std::string plain;
-  for (const char c : text) {
-    if (!IsSpace(c)) plain.push_back(c);
-  }
-  const size_t comma = plain.find(',');
-  if (comma == std::string::npos || plain.front() != '(' || plain.back() != ')') {
+  const size_t comma = text.find(',');
+  if (comma == std::string_view::npos || text.find(' ') != std::string_view::npos || text.front() != '(' ||
+      text.back() != ')') {
     return Unreadable(text, "(42,7)");
   }
-  ASSIGN_OR_RETURN(const std::string block, ParseDecimal<uint32_t>(plain.substr(1, comma - 1)));
+  ASSIGN_OR_RETURN(const std::string block, ParseDecimal<uint32_t>(text.substr(1, comma - 1)));
   ASSIGN_OR_RETURN(const std::string offset,
-                   ParseDecimal<uint16_t>(plain.substr(comma + 1, plain.size() - comma - 2)));
+                   ParseDecimal<uint16_t>(text.substr(comma + 1, text.size() - comma - 2)));
   return "(" + block + "," + offset + ")";
 }
 

@@ -84,7 +84,7 @@ std::vector<Corpus> Texts() {
       {"bpchar(5)", {"ab", "abcde", "", " a"}},
       {"bpchar", {"ab ", "ab"}},
       {"name", {"nm", "", "with \"quotes\""}},
-      {"\"char\"", {"q", "", "\"", "\\"}},
+      {"\"char\"", {"q", "", "\"", "\\", "\\200", "\\377"}},
       {"bytea", {"\\x00ff5c", "\\x", "\\x0001", "\\x22"}},
       {"uuid", {"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "00000000-0000-0000-0000-000000000000"}},
       {"citext", {"Abc", "aBC", "x y"}},
