@@ -69,9 +69,13 @@ varve_encoder_init(VarveEncoder *encoder, Oid base_type, MemoryContext context)
 	encoder->is_varlena = get_typlen(base_type) == -1;
 	if (find_binary_type(base_type, encoder))
 		return;
-	/* Domains over elements are types of their own, whose arrays travel as text. */
+	/*
+	 * Domains over elements are types of their own, whose arrays travel as text. So do int2vector
+	 * and oidvector: they have elements and are not the array type of these.
+	 */
 	element_type = get_element_type(base_type);
-	if (OidIsValid(element_type) && find_binary_type(element_type, &element))
+	if (OidIsValid(element_type) && get_array_type(element_type) == base_type &&
+		find_binary_type(element_type, &element))
 	{
 		encoder->encoding = VARVE_ENCODE_ARRAY;
 		encoder->element = MemoryContextAlloc(context, sizeof(VarveEncoder));

@@ -2,6 +2,7 @@
 #include "postgres.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type_d.h"
 #include "utils/fmgroids.h"
 #include "utils/hsearch.h"
@@ -177,6 +178,18 @@ prepare_to_jsonb(VarveRelationEntry *entry)
 	MemoryContextSwitchTo(old_context);
 }
 
+/*
+ * The server refuses UPDATE and DELETE of a table without identity while a publication publishes
+ * them, so a publication of inserts is the only one that can have such a table at all: there,
+ * membership counts, not the list of actions. A history without its updates would be wrong.
+ */
+static void
+publish_without_identity(PublicationActions *actions)
+{
+	actions->pubupdate = true;
+	actions->pubdelete = true;
+}
+
 static void
 rebuild_entry(VarveRelationCache *cache, VarveRelationEntry *entry, Relation relation)
 {
@@ -196,6 +209,8 @@ rebuild_entry(VarveRelationCache *cache, VarveRelationEntry *entry, Relation rel
 	level = varve_settings_pin();
 	varve_relation_describe(entry, relation);
 	varve_settings_restore(level);
+	if (entry->identity == REPLICA_IDENTITY_NOTHING)
+		publish_without_identity(&entry->actions);
 	if (cache->with_json)
 		prepare_to_jsonb(entry);
 }
