@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: PostgreSQL
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sidecar/history/catalog.h"
+#include "sidecar/history/head_cache.h"
+#include "sidecar/history/visibility.h"
+#include "sidecar/model/change.h"
+#include "sidecar/store/record_format.h"
+#include "sidecar/store/store.h"
+
+namespace varve::history {
+
+// Turns batches into writes: heads, rewinds, log, timelines, transactions. What it writes carries a position
+// above the published one until Publish moves that, so readers never see half of anything. Owned by the
+// history, borrows store, catalog and visibility. The applier's thread only, except the counters.
+class Applier {
+ public:
+  Applier(store::Store* store, Catalog* catalog, Visibility* visibility, const ReadPoint& first,
+          const Published& published, uint64_t memory_bytes);
+
+  base::Status BeginSession(base::FullXid xid_epoch_base);
+  base::Status Append(const model::Batch& batch);
+  base::Status Publish();
+  base::Status Advance(base::Position through);
+
+  uint64_t changes_applied() const { return changes_applied_.load(std::memory_order_relaxed); }
+  uint64_t transactions_applied() const { return transactions_applied_.load(std::memory_order_relaxed); }
+
+ private:
+  // A table as the change at hand finds it.
+  struct Table {
+    RelationPtr relation;  // null: not seen yet
+    bool applies = false;  // its rows are known, so changes are applied
+    std::optional<Place> last_truncate;
+  };
+  struct OpenTransaction {
+    base::Position position;
+    store::TransactionRecord record;
+    uint32_t xid = 0;
+    uint32_t next_seq = 0;
+    std::map<base::TableOid, uint64_t> changes;  // of all tables, applied or not
+  };
+  // Keys of a row change, with the table in front.
+  struct RowKeys {
+    bool ready = false;
+    std::string now;     // of the new row; of the old one in a delete
+    std::string before;  // where an update changed the key, else empty
+    bool unchanged_cells = false;
+  };
+
+  // apply.cc
+  base::Status BeginPiece(const model::TransactionPiece& piece, base::Position position);
+  base::Status AppendPiece(const model::Batch& batch, const model::TransactionPiece& piece);
+  base::Status ApplyChange(const model::Change& change, RowKeys* keys);
+  base::Status ApplyMessage(const model::Change& change, Place place);
+  base::Status ApplyTableChange(const model::Change& change, Place place);
+  base::Status Commit();
+  base::FullXid Widen(uint32_t xid);
+
+  // apply_table.cc
+  Table* FindTable(base::TableOid oid);
+  base::Status NoteVersion(const model::Change& change, Place place, Table* table);
+  void AddEvent(base::TableOid oid, Table* table, TableEvent event);
+  base::Status ApplyTruncate(const model::Change& change, Place place, Table* table);
+
+  // apply_row.cc
+  base::Status Prefetch(const model::Batch& batch, const model::TransactionPiece& piece,
+                        std::vector<RowKeys>* keys);
+  base::Status MakeKeys(const model::Change& change, RowKeys* keys);
+  base::Status ApplyRow(const model::Change& change, Place place, RowKeys* keys, const Table& table);
+  base::Status ApplyInsert(const model::Change& change, Place place, const RowKeys& keys, const Table& table);
+  base::Status ApplyUpdate(const model::Change& change, Place place, const RowKeys& keys, const Table& table);
+  base::Status ApplyDelete(const model::Change& change, Place place, const RowKeys& keys, const Table& table);
+  // The row's newest version when it is there. The record borrows from the head.
+  base::Result<std::optional<store::VersionRecord>> LiveRow(const HeadCache::Head& head, const Table& table);
+  void FileRewind(const HeadCache::Head& head, std::string_view row_key, Place place);
+  base::Result<std::string> FillUnchanged(const model::Change& change, const store::VersionRecord& before,
+                                          Place place);
+  void LogRow(const model::Change& change, Place place, const RowKeys& keys,
+              const std::optional<store::VersionRecord>& before, std::string_view image);
+  base::Error Contradiction(const model::Change& change, Place place, std::string_view what);
+
+  // publish.cc
+  base::Status WritePending(store::Durability durability);
+
+  store::Store* store_;
+  Catalog* catalog_;
+  Visibility* visibility_;
+  ReadPoint first_;
+  HeadCache heads_;
+  store::Batch pending_;
+  std::unordered_map<base::TableOid, Table> tables_;
+  // Known to the catalog, but the write that stores them is pending or was given up.
+  std::set<base::RelationVersion> unwritten_relations_;
+  std::vector<model::Cell> cells_;      // scratch
+  std::vector<model::Cell> old_cells_;  // scratch
+
+  base::FullXid xid_near_;
+  Published published_;
+  // As published_ will be after the next Publish.
+  Published appended_;
+  base::Position advance_;
+  std::optional<OpenTransaction> open_;
+  std::map<base::TableOid, uint64_t> appended_changes_;  // of whole transactions, not yet published
+  std::optional<base::Error> failed_;                    // of Append: nothing goes on until BeginSession
+  std::atomic<uint64_t> changes_applied_{0};
+  std::atomic<uint64_t> transactions_applied_{0};
+};
+
+// Deletes from the store what lies above the published position: restores heads from their rewinds and
+// removes rewinds, log entries, transactions and table events. Idempotent: it may be cut off anywhere and
+// begun anew.
+base::Status RollBack(store::Store* store, base::Position published, base::Position first);
+
+}  // namespace varve::history

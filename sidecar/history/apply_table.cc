@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: PostgreSQL
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sidecar/base/check.h"
+#include "sidecar/history/applier.h"
+#include "sidecar/types/key.h"
+
+namespace varve::history {
+
+using base::ErrorCode;
+using base::Fail;
+using base::Status;
+using store::Family;
+
+namespace {
+
+constexpr base::Position kEndOfTime{UINT64_MAX};
+
+// Why rows of the new version have other key bytes than those of the old one; empty when they do not.
+std::string KeyDifference(const model::Relation& before, const model::Relation& after) {
+  const auto old_key = before.KeyColumns();
+  const auto new_key = after.KeyColumns();
+  if (new_key.empty()) {
+    return fmt::format(
+        "it has no usable key any more (`alter table {} replica identity using index …` or "
+        "`full` with a primary key gives it one)",
+        after.QualifiedName());
+  }
+  const bool same = std::equal(old_key.begin(), old_key.end(), new_key.begin(), new_key.end(),
+                               [](const model::Column* a, const model::Column* b) {
+                                 return a->attnum == b->attnum && a->form == b->form &&
+                                        a->width == b->width && types::SameRepresentation(*a, *b);
+                               });
+  return same ? std::string() : "its key changed to other columns or another type";
+}
+
+}  // namespace
+
+Applier::Table* Applier::FindTable(base::TableOid oid) {
+  const auto [found, is_new] = tables_.try_emplace(oid);
+  Table& table = found->second;
+  if (is_new && catalog_->HasTable(oid)) {
+    table.relation = catalog_->VersionAt(oid, Timeline::EndOf(kEndOfTime));
+    table.applies = !catalog_->StopAt(oid, kEndOfTime).has_value();
+    table.last_truncate = catalog_->LastTruncate(oid, kEndOfTime);
+  }
+  return &table;
+}
+
+void Applier::AddEvent(base::TableOid oid, Table* table, TableEvent event) {
+  if (event.kind == EventKind::kTruncate) table->last_truncate = event.place;
+  if (IsStop(event.kind)) table->applies = false;
+  pending_.Put(Family::kCatalog, store::EventKey(oid, event.place, event.kind),
+               store::EncodeEvent(store::EventRecord{event.version, event.text}));
+  catalog_->AddEvent(oid, std::move(event));
+}
+
+// A table begins to exist, or has another relation version, with the first change that says so.
+Status Applier::NoteVersion(const model::Change& change, Place place, Table* table) {
+  CHECK(change.relation != nullptr);
+  const model::Relation& relation = *change.relation;
+  if (table->relation != nullptr && table->relation->version == relation.version) return {};
+  RelationPtr kept;
+  if (catalog_->HasRelation(relation.version) && unwritten_relations_.count(relation.version) == 0) {
+    ASSIGN_OR_RETURN(kept, catalog_->FindRelation(relation.version));
+  } else {
+    if (relation.oid != change.table || model::ComputeVersion(relation) != relation.version) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the relation message of {} does not match its version {:016x}",
+                              relation.QualifiedName(), relation.version.value));
+    }
+    kept = std::make_shared<const model::Relation>(relation);
+    pending_.Put(Family::kCatalog, store::RelationKey(relation.version), store::EncodeRelation(relation));
+    catalog_->AddRelation(kept);
+    unwritten_relations_.insert(relation.version);
+  }
+  const RelationPtr before = table->relation;
+  table->relation = kept;
+  AddEvent(change.table, table, TableEvent{place, EventKind::kVersion, relation.version, {}});
+  if (before == nullptr) {
+    AddEvent(change.table, table, TableEvent{place, EventKind::kLate, {}, {}});
+  } else if (table->applies) {
+    std::string difference = KeyDifference(*before, *kept);
+    if (!difference.empty()) {
+      AddEvent(change.table, table,
+               TableEvent{place, EventKind::kKeyChange, relation.version, std::move(difference)});
+    }
+  }
+  return {};
+}
+
+Status Applier::ApplyTruncate(const model::Change& change, Place place, Table* table) {
+  ++open_->changes[change.table];
+  if (!table->applies) return {};
+  store::LogRecord record;
+  record.op = model::Op::kTruncate;
+  record.table = change.table;
+  record.version = change.relation->version;
+  record.cascade = change.truncate_cascade;
+  record.restart_identity = change.truncate_restart_identity;
+  pending_.Put(Family::kLog, store::LogKey(place), store::EncodeLog(record));
+  AddEvent(change.table, table, TableEvent{place, EventKind::kTruncate, {}, {}});
+  ++open_->record.tables[change.table].truncates;
+  return {};
+}
+
+}  // namespace varve::history

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: PostgreSQL
+#include "sidecar/history/catalog.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sidecar/base/check.h"
+#include "sidecar/store/record_format.h"
+
+namespace varve::history {
+
+using base::ErrorCode;
+using base::Fail;
+using base::Result;
+using base::Status;
+using store::CatalogTag;
+using store::Family;
+
+namespace {
+
+// Hands every value of a catalog tag to `take`.
+Status WalkTag(const store::Store& store, CatalogTag tag,
+               const std::function<Status(std::string_view key, std::string_view value)>& take) {
+  const std::string prefix = store::CatalogKey(tag);
+  store::Iterator it = store.NewIterator(Family::kCatalog, prefix, store::PrefixEnd(prefix));
+  for (it.SeekToFirst(); it.Valid(); it.Next()) RETURN_IF_ERROR(take(it.key(), it.value()));
+  return it.status();
+}
+
+}  // namespace
+
+void Catalog::Clear() {
+  base::MutexLock lock(&mutex_);
+  relations_.clear();
+  tables_.clear();
+}
+
+Status Catalog::Load(const store::Store& store) {
+  Clear();
+  RETURN_IF_ERROR(LoadRelations(store));
+  RETURN_IF_ERROR(LoadEvents(store));
+  return LoadChanges(store);
+}
+
+Status Catalog::LoadRelations(const store::Store& store) {
+  return WalkTag(store, CatalogTag::kRelation, [this](std::string_view, std::string_view value) -> Status {
+    ASSIGN_OR_RETURN(model::Relation relation, store::DecodeRelation(value));
+    AddRelation(std::make_shared<const model::Relation>(std::move(relation)));
+    return {};
+  });
+}
+
+Status Catalog::LoadEvents(const store::Store& store) {
+  return WalkTag(store, CatalogTag::kEvent, [this](std::string_view key, std::string_view value) -> Status {
+    const auto id = store::ParseEventKey(key);
+    if (!id) return Fail(ErrorCode::kInternal, "the store holds a damaged key of a table event");
+    ASSIGN_OR_RETURN(store::EventRecord record, store::DecodeEvent(value));
+    if (id->kind == EventKind::kVersion && !HasRelation(record.version)) {
+      return Fail(ErrorCode::kInternal, fmt::format("the store lacks relation version {:016x} of table {}",
+                                                    record.version.value, id->table.value));
+    }
+    AddEvent(id->table, TableEvent{id->place, id->kind, record.version, std::move(record.text)});
+    return {};
+  });
+}
+
+Status Catalog::LoadChanges(const store::Store& store) {
+  return WalkTag(store, CatalogTag::kChanges, [this](std::string_view key, std::string_view value) -> Status {
+    const auto table = store::RowKeyTable(key.substr(1));
+    if (!table) return Fail(ErrorCode::kInternal, "the store holds a damaged key of a change count");
+    ASSIGN_OR_RETURN(const uint64_t changes, store::DecodeNumber(value));
+    AddChanges(*table, changes);
+    return {};
+  });
+}
+
+bool Catalog::HasRelation(base::RelationVersion version) const {
+  base::MutexLock lock(&mutex_);
+  return relations_.count(version) != 0;
+}
+
+void Catalog::AddRelation(RelationPtr relation) {
+  base::MutexLock lock(&mutex_);
+  relations_.emplace(relation->version, std::move(relation));
+}
+
+void Catalog::AddEvent(base::TableOid table, TableEvent event) {
+  base::MutexLock lock(&mutex_);
+  tables_[table].timeline.Add(std::move(event));
+}
+
+void Catalog::AddChanges(base::TableOid table, uint64_t changes) {
+  base::MutexLock lock(&mutex_);
+  tables_[table].changes += changes;
+}
+
+uint64_t Catalog::Changes(base::TableOid table) const {
+  base::MutexLock lock(&mutex_);
+  const Table* found = TableLocked(table);
+  return found == nullptr ? 0 : found->changes;
+}
+
+void Catalog::DropAbove(base::Position position) {
+  base::MutexLock lock(&mutex_);
+  for (auto it = tables_.begin(); it != tables_.end();) {
+    it->second.timeline.DropAbove(position);
+    // A table that was only seen above the position is unknown again.
+    it = it->second.timeline.events().empty() ? tables_.erase(it) : std::next(it);
+  }
+}
+
+const Catalog::Table* Catalog::TableLocked(base::TableOid table) const {
+  const auto found = tables_.find(table);
+  return found == tables_.end() ? nullptr : &found->second;
+}
+
+RelationPtr Catalog::RelationLocked(base::RelationVersion version) const {
+  const auto found = relations_.find(version);
+  return found == relations_.end() ? nullptr : found->second;
+}
+
+RelationPtr Catalog::RelationOf(const TableEvent* event) const {
+  return event == nullptr ? nullptr : RelationLocked(event->version);
+}
+
+bool Catalog::HasTable(base::TableOid table) const {
+  base::MutexLock lock(&mutex_);
+  return TableLocked(table) != nullptr;
+}
+
+std::vector<base::TableOid> Catalog::TableOids() const {
+  base::MutexLock lock(&mutex_);
+  std::vector<base::TableOid> oids;
+  for (const auto& [oid, table] : tables_) oids.push_back(oid);
+  return oids;
+}
+
+std::string Catalog::NameLocked(base::TableOid oid, const Table& table, base::Position position) const {
+  const RelationPtr relation = RelationOf(table.timeline.VersionAt(position));
+  return relation == nullptr ? fmt::format("table {}", oid.value) : relation->QualifiedName();
+}
+
+std::string Catalog::TableName(base::TableOid table, base::Position position) const {
+  base::MutexLock lock(&mutex_);
+  const Table* found = TableLocked(table);
+  return found == nullptr ? fmt::format("table {}", table.value) : NameLocked(table, *found, position);
+}
+
+Result<RelationPtr> Catalog::FindRelation(base::RelationVersion version) const {
+  base::MutexLock lock(&mutex_);
+  RelationPtr relation = RelationLocked(version);
+  if (relation == nullptr) {
+    return Fail(ErrorCode::kInternal, fmt::format("the store lacks relation version {:016x}", version.value));
+  }
+  return relation;
+}
+
+Result<TableView> Catalog::ViewAt(base::TableOid table, base::Position position) const {
+  base::MutexLock lock(&mutex_);
+  const Table* found = TableLocked(table);
+  if (found == nullptr) {
+    return Fail(ErrorCode::kNotTracked, fmt::format("table {} is not tracked", table.value));
+  }
+  if (const TableEvent* stop = found->timeline.StopAt(position)) {
+    return Fail(StopError(NameLocked(table, *found, position), *stop));
+  }
+  TableView view{table, position, RelationOf(found->timeline.VersionAt(position)),
+                 found->timeline.LastTruncate(position)};
+  if (view.relation == nullptr) {
+    // Only a table that was first seen later has no version here, and its stop says why it is unreadable.
+    const TableEvent* stop = found->timeline.StopAt(base::Position{UINT64_MAX});
+    if (stop != nullptr) return Fail(StopError(NameLocked(table, *found, stop->place.position), *stop));
+    return Fail(ErrorCode::kNotTracked,
+                fmt::format("table {} did not exist at {}", table.value, base::FormatPosition(position)));
+  }
+  return view;
+}
+
+RelationPtr Catalog::VersionAt(base::TableOid table, Place place) const {
+  base::MutexLock lock(&mutex_);
+  const Table* found = TableLocked(table);
+  return found == nullptr ? nullptr : RelationOf(found->timeline.VersionAtPlace(place));
+}
+
+RelationPtr Catalog::VersionBefore(base::TableOid table, Place place) const {
+  base::MutexLock lock(&mutex_);
+  const Table* found = TableLocked(table);
+  return found == nullptr ? nullptr : RelationOf(found->timeline.VersionBefore(place));
+}
+
+// Relations are never removed, so the column outlives the lock.
+const model::Column* Catalog::FirstColumnLocked(const Table& table, uint16_t attnum) const {
+  for (const TableEvent& event : table.timeline.events()) {
+    if (event.kind != EventKind::kVersion) continue;
+    const RelationPtr version = RelationLocked(event.version);
+    const model::Column* column = version == nullptr ? nullptr : version->FindAttnum(attnum);
+    if (column != nullptr) return column;
+  }
+  return nullptr;
+}
+
+Result<std::shared_ptr<const Projection>> Catalog::Project(base::TableOid table, base::RelationVersion from,
+                                                           const RelationPtr& to) const {
+  base::MutexLock lock(&mutex_);
+  RelationPtr source = RelationLocked(from);
+  const Table* found = TableLocked(table);
+  if (source == nullptr || found == nullptr || source->oid != table) {
+    return Fail(ErrorCode::kInternal, fmt::format("the store lacks relation version {:016x} of {}",
+                                                  from.value, to->QualifiedName()));
+  }
+  std::map<uint16_t, const model::Column*> first;
+  for (const model::Column& column : to->columns) {
+    if (source->FindAttnum(column.attnum) == nullptr) {
+      first[column.attnum] = FirstColumnLocked(*found, column.attnum);
+    }
+  }
+  return Projection::Make(std::move(source), to, [&](uint16_t attnum) { return first[attnum]; });
+}
+
+std::optional<Place> Catalog::FirstTruncateAfter(base::TableOid table, Place place) const {
+  base::MutexLock lock(&mutex_);
+  const Table* found = TableLocked(table);
+  if (found == nullptr) return std::nullopt;
+  return found->timeline.FirstTruncateAfter(place);
+}
+
+std::optional<TableEvent> Catalog::StopAt(base::TableOid table, base::Position position) const {
+  base::MutexLock lock(&mutex_);
+  const Table* found = TableLocked(table);
+  const TableEvent* stop = found == nullptr ? nullptr : found->timeline.StopAt(position);
+  if (stop == nullptr) return std::nullopt;
+  return *stop;
+}
+
+std::optional<Place> Catalog::LastTruncate(base::TableOid table, base::Position position) const {
+  base::MutexLock lock(&mutex_);
+  const Table* found = TableLocked(table);
+  if (found == nullptr) return std::nullopt;
+  return found->timeline.LastTruncate(position);
+}
+
+std::vector<TableEvent> Catalog::Events(base::TableOid table, base::Position from, base::Position to) const {
+  base::MutexLock lock(&mutex_);
+  std::vector<TableEvent> events;
+  const Table* found = TableLocked(table);
+  if (found == nullptr) return events;
+  for (const TableEvent& event : found->timeline.events()) {
+    if (event.place.position > from && event.place.position <= to) events.push_back(event);
+  }
+  return events;
+}
+
+}  // namespace varve::history

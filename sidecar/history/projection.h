@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: PostgreSQL
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sidecar/base/result.h"
+#include "sidecar/model/relation.h"
+#include "sidecar/model/row_image.h"
+
+namespace varve::history {
+
+// How cells of one relation version are shown under another of the same table: by attnum, never by name or
+// place. Keeps both versions alive. Const methods are thread-safe.
+class Projection {
+ public:
+  // The column as the first version that had the attnum has it; nullptr when there is none.
+  using FirstColumn = std::function<const model::Column*(uint16_t attnum)>;
+
+  // Errors: kSchemaChanged naming the column whose type changed so that old values cannot be shown.
+  static base::Result<std::shared_ptr<const Projection>> Make(std::shared_ptr<const model::Relation> from,
+                                                              std::shared_ptr<const model::Relation> to,
+                                                              const FirstColumn& first_column);
+
+  const model::Relation& from() const { return *from_; }
+  const model::Relation& to() const { return *to_; }
+  // `out` borrows from `in`'s values and from this projection.
+  void Apply(const std::vector<model::Cell>& in, std::vector<model::Cell>* out) const;
+  // Decodes an image of `from` and shows it under `to`. Borrows from the image and from this projection.
+  base::Status Decode(std::string_view image, std::vector<model::Cell>* cells) const;
+
+ private:
+  struct Step {
+    enum class Source : uint8_t { kCell, kMissing, kNull, kAbsent };
+    uint16_t attnum = 0;
+    Source source = Source::kAbsent;
+    std::string missing;
+  };
+
+  std::shared_ptr<const model::Relation> from_;
+  std::shared_ptr<const model::Relation> to_;
+  bool same_ = false;
+  std::vector<Step> steps_;
+};
+
+}  // namespace varve::history
