@@ -26,7 +26,8 @@ constexpr int kDrainMs = 2'000;    // for the end of a statement that was cancel
 std::string TrimLine(const char* text) {
   std::string line = text == nullptr ? "" : text;
   while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.pop_back();
-  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return line;
 }
 

@@ -197,8 +197,16 @@ TableVerdict JudgeTable(const TableFacts& table) {
     default: break;
   }
   if (table.has_primary_key) return verdict;
-  return refuse(true, table.has_deferrable_key ? "its primary key is deferrable" : "it has no primary key",
-                by_index);
+  if (table.has_deferrable_key) {
+    return refuse(
+        true, "its primary key is deferrable",
+        table.usable_index.empty()
+            ? fmt::format("make its primary key anew without DEFERRABLE: alter table {} drop constraint "
+                          "…, add primary key (…);",
+                          quoted)
+            : by_index);
+  }
+  return refuse(true, "it has no primary key", by_index);
 }
 
 std::vector<Finding> CheckPublication(const Publication& publication, std::string_view name) {
@@ -283,6 +291,10 @@ std::string RemedyFor(const ServerError& error, std::string_view user, std::stri
            "test_decoding, varve' (with the quotes), then select pg_reload_conf();";
   }
   if (!error.hint.empty() && state != "58P01") return error.hint;
+  if (state == "28000" && error.message.find("role \"") != std::string::npos) {
+    return fmt::format("name another role in [source] dsn, or create role {} login replication;",
+                       QuoteIdentifier(user));
+  }
   if (state == "28000") {
     return fmt::format("allow it in pg_hba.conf, e.g. `{}`, then select pg_reload_conf();",
                        HbaLine(user, database, ""));
