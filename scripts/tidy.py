@@ -23,7 +23,7 @@ LEVELS = {
     "setup": 7, "ingest": 8, "feed": 8,
     "query": 9, "http": 9, "config": 10,
 }
-CLI_MAY_INCLUDE = {"base", "model", "setup"}
+CLI_MAY_INCLUDE = {"base", "model", "setup", "config"}
 
 # Each third-party header has one home; its types never leave it. Tests of a home may include it too.
 OWNERS = [
