@@ -33,7 +33,7 @@ extern void _PG_output_plugin_init(struct OutputPluginCallbacks *cb);
 static inline Oid
 varve_primary_key_index(Relation relation)
 {
-#if PG_VERSION_NUM >= 180000
+#if PG_VERSION_NUM >= 170000
 	return relation->rd_ispkdeferrable ? InvalidOid : relation->rd_pkindex;
 #else
 	return relation->rd_pkindex;

@@ -82,6 +82,8 @@ varve_output_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 	output->rewritten = NIL;
 	output->settings_level = 0;
 	output->unreported_changes = 0;
+	if (txn->ninvalidations > 0)
+		varve_definitions_begin(output, txn);
 }
 
 /* The rows of a rewrite have the table's place taken by a heap that nobody knows: one change says
@@ -228,7 +230,7 @@ varve_output_commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecP
 	bool begun;
 
 	if (txn->ninvalidations > 0)
-		varve_emit_definitions(output, txn);
+		varve_definitions_commit(output, txn);
 	begun = output->begun;
 	if (begun)
 		output->sink->commit(output);

@@ -49,6 +49,13 @@ typedef struct VarveEventTransaction
 	bool non_transactional;
 } VarveEventTransaction;
 
+/* Whose catalog changes a historic snapshot shows. */
+typedef struct VarveVisibility
+{
+	TransactionId xmin;
+	int others; /* transactions from xmin on that are shown */
+} VarveVisibility;
+
 typedef struct VarveOutput VarveOutput;
 
 /* A format. begin comes before a transaction's first change, commit after its last; none without
@@ -80,6 +87,9 @@ struct VarveOutput
 	uint32 next_seq;
 	List *rewritten; /* oids of tables whose rewrite was reported */
 	int settings_level;
+	List *tables_before; /* of those that it changed; oids in order */
+	List *others_before; /* relations that are not tables of ours */
+	VarveVisibility visibility_before;
 	int unreported_changes; /* since the client last heard of us */
 };
 
@@ -91,5 +101,9 @@ extern void varve_output_need_settings(VarveOutput *output);
 /* emit.c: begins the transaction if need be, numbers the change and hands it to the sink. */
 extern void varve_emit(VarveOutput *output, VarveEvent *event);
 
-/* emit.c: what happened to the definitions of tables in this transaction, told at its commit. */
-extern void varve_emit_definitions(VarveOutput *output, ReorderBufferTXN *txn);
+/*
+ * definitions.c: transactions that changed catalogs. begin looks at what there was before, commit
+ * emits what became of it: RELATION, UNTRACK, DROP.
+ */
+extern void varve_definitions_begin(VarveOutput *output, ReorderBufferTXN *txn);
+extern void varve_definitions_commit(VarveOutput *output, ReorderBufferTXN *txn);

@@ -91,6 +91,31 @@ select kind, "table", new from kinds where "table" is not null order by n;
 drop view kinds;
 select pg_replication_slot_advance('schema', pg_current_wal_lsn()) is not null as advanced;
 
+-- What nobody was told of is dropped in silence: indexes, temporary tables, what lived in one transaction only.
+create table quiet (id int primary key, v text);
+create index quiet_v on quiet (v);
+create temp table passing (id int primary key, v text);
+create unlogged table unsafe (id int primary key);
+create view looking as select * from quiet;
+select pg_replication_slot_advance('schema', pg_current_wal_lsn()) is not null as advanced;
+drop index quiet_v;
+drop table passing;
+drop table unsafe;
+drop view looking;
+begin;
+create table fleeting (id int primary key, v text);
+insert into fleeting values (1);
+create temp table fleeting_too (id int) on commit drop;
+drop table fleeting;
+commit;
+alter table quiet alter v type int using 1;
+select line - 'seq' as line, count(*) from varve_lines('schema') line where line->>'kind' not in ('begin', 'commit')
+group by 1;
+drop table quiet;
+select line - 'seq' as line, count(*) from varve_lines('schema') line where line->>'kind' not in ('begin', 'commit')
+group by 1 order by 1;
+select pg_replication_slot_advance('schema', pg_current_wal_lsn()) is not null as advanced;
+
 -- A rewrite makes values that no change carries: it is marked, in its own transaction.
 create table rewritten (id int primary key, a int);
 alter table rewritten replica identity full;

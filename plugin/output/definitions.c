@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* What a transaction did to the definitions of tables, told where it commits, rows or not. */
+#include "postgres.h"
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "storage/sinval.h"
+#include "utils/relcache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "plugin/output/output.h"
+
+static int
+compare_oids(const ListCell *a, const ListCell *b)
+{
+	Oid left = lfirst_oid(a);
+	Oid right = lfirst_oid(b);
+
+	return left < right ? -1 : left > right;
+}
+
+/*
+ * Tables that this transaction's own invalidations name, in order of oid. The callbacks of the
+ * relation cache also hear of what other sessions do at present, which says nothing about this
+ * place in the WAL.
+ */
+static List *
+changed_tables(VarveOutput *output, ReorderBufferTXN *txn)
+{
+	List *oids = NIL;
+	List *result = NIL;
+	ListCell *cell;
+
+	for (uint32 i = 0; i < txn->ninvalidations; i++)
+	{
+		const SharedInvalidationMessage *message = &txn->invalidations[i];
+
+		if (message->id == SHAREDINVALRELCACHE_ID && message->rc.dbId == MyDatabaseId)
+		{
+			if (!OidIsValid(message->rc.relId))
+				oids = list_concat(oids, varve_relations_announced(output->relations, 0));
+			else if (message->rc.relId >= FirstNormalObjectId)
+				oids = lappend_oid(oids, message->rc.relId);
+		}
+		else if (message->id == NAMESPACEOID)
+			oids = list_concat(oids,
+							   varve_relations_announced(output->relations, message->cc.hashValue));
+	}
+	list_sort(oids, compare_oids);
+	foreach (cell, oids)
+	{
+		if (result == NIL || llast_oid(result) != lfirst_oid(cell))
+			result = lappend_oid(result, lfirst_oid(cell));
+	}
+	return result;
+}
+
+typedef enum RelationState
+{
+	RELATION_MISSING,
+	RELATION_OTHER, /* an index, a temporary table, the transient heap of a rewrite ... */
+	RELATION_TABLE
+} RelationState;
+
+/* By the catalogs as they are at this point of the transaction. */
+static RelationState
+relation_state(Oid relid)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	RelationState state = RELATION_OTHER;
+	Form_pg_class form;
+
+	if (!HeapTupleIsValid(tuple))
+		return RELATION_MISSING;
+	form = (Form_pg_class)GETSTRUCT(tuple);
+	if (form->relkind == RELKIND_RELATION && form->relpersistence == RELPERSISTENCE_PERMANENT &&
+		!OidIsValid(form->relrewrite))
+		state = RELATION_TABLE;
+	ReleaseSysCache(tuple);
+	return state;
+}
+
+static bool
+is_own_xid(ReorderBufferTXN *txn, TransactionId xid)
+{
+	dlist_iter cursor;
+
+	if (TransactionIdEquals(xid, txn->xid))
+		return true;
+	dlist_foreach (cursor, &txn->subtxns)
+	{
+		if (TransactionIdEquals(xid, dlist_container(ReorderBufferTXN, node, cursor.cur)->xid))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Differs as soon as the catalog changes of another transaction are visible to this one. A historic
+ * snapshot lists the transactions that it shows; at its commit a transaction has become one of
+ * them.
+ */
+static VarveVisibility
+visibility_now(ReorderBufferTXN *txn)
+{
+	Snapshot snapshot = GetCatalogSnapshot(InvalidOid);
+	VarveVisibility visibility = {snapshot->xmin, 0};
+
+	for (uint32 i = 0; i < snapshot->xcnt; i++)
+	{
+		if (!is_own_xid(txn, snapshot->xip[i]))
+			visibility.others++;
+	}
+	return visibility;
+}
+
+void
+varve_definitions_begin(VarveOutput *output, ReorderBufferTXN *txn)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(output->ctx->context);
+	List *changed = changed_tables(output, txn);
+	ListCell *cell;
+
+	output->tables_before = NIL;
+	output->others_before = NIL;
+	output->visibility_before = visibility_now(txn);
+	foreach (cell, changed)
+	{
+		RelationState state = relation_state(lfirst_oid(cell));
+
+		if (state == RELATION_TABLE)
+			output->tables_before = lappend_oid(output->tables_before, lfirst_oid(cell));
+		else if (state == RELATION_OTHER)
+			output->others_before = lappend_oid(output->others_before, lfirst_oid(cell));
+	}
+	list_free(changed);
+	MemoryContextSwitchTo(old_context);
+}
+
+/* In a list in order of oid. */
+static bool
+contains(const List *oids, Oid relid)
+{
+	ListCell key;
+
+	lfirst_oid(&key) = relid;
+	return oids != NIL && bsearch(&key, oids->elements, oids->length, sizeof(ListCell),
+								  (int (*)(const void *, const void *))compare_oids) != NULL;
+}
+
+/*
+ * Indexes, TOAST tables and temporary tables come and go, and what the transaction made itself
+ * nobody has heard of. What was neither there before nor made here was made by another transaction
+ * meanwhile.
+ */
+static bool
+was_table(VarveOutput *output, Oid relid, const VarveVisibility *now)
+{
+	const VarveRelationEntry *entry = varve_relation_find(output->relations, relid);
+
+	if (contains(output->tables_before, relid))
+		return true;
+	if (contains(output->others_before, relid))
+		return false;
+	return (entry != NULL && entry->announced != VARVE_ANNOUNCED_NOTHING) ||
+		   now->xmin != output->visibility_before.xmin ||
+		   now->others != output->visibility_before.others;
+}
+
+static void
+emit_relation(VarveOutput *output, VarveRelationEntry *entry)
+{
+	VarveEvent event = {0};
+
+	if (entry->announced == VARVE_ANNOUNCED_VERSION &&
+		entry->announced_version == entry->definition.version)
+		return;
+	event.op = VARVE_OP_RELATION;
+	event.relid = entry->relid;
+	event.entry = entry;
+	varve_emit(output, &event);
+}
+
+static void
+emit_untrack(VarveOutput *output, VarveRelationEntry *entry)
+{
+	VarveEvent event = {0};
+
+	if (entry->announced == VARVE_ANNOUNCED_UNTRACKED)
+		return;
+	event.op = VARVE_OP_UNTRACK;
+	event.relid = entry->relid;
+	varve_emit(output, &event);
+}
+
+static void
+emit_definition(VarveOutput *output, Oid relid, const VarveVisibility *now)
+{
+	Relation relation = RelationIdGetRelation(relid);
+	VarveRelationEntry *entry;
+
+	if (!RelationIsValid(relation))
+		elog(ERROR, "could not open relation with OID %u", relid);
+	entry = varve_relation_get(output->relations, relation);
+	RelationClose(relation);
+	if (entry->published)
+		emit_relation(output, entry);
+	else if (was_table(output, relid, now))
+		emit_untrack(output, entry);
+}
+
+static void
+emit_drop(VarveOutput *output, Oid relid)
+{
+	VarveEvent event = {0};
+
+	event.op = VARVE_OP_DROP;
+	event.relid = relid;
+	varve_emit(output, &event);
+}
+
+void
+varve_definitions_commit(VarveOutput *output, ReorderBufferTXN *txn)
+{
+	VarveVisibility now = visibility_now(txn);
+	ListCell *cell;
+
+	foreach (cell, changed_tables(output, txn))
+	{
+		Oid relid = lfirst_oid(cell);
+		RelationState state = relation_state(relid);
+
+		if (state == RELATION_TABLE)
+			emit_definition(output, relid, &now);
+		else if (state == RELATION_MISSING && was_table(output, relid, &now))
+			emit_drop(output, relid);
+	}
+	list_free(output->tables_before);
+	list_free(output->others_before);
+	output->tables_before = NIL;
+	output->others_before = NIL;
+}

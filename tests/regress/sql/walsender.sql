@@ -1,0 +1,36 @@
+-- The plugin in a walsender: options without a value, and the same lines as the SQL functions give.
+create table replicated (id int primary key, v text);
+alter publication varve add table replicated;
+select varve_slot('walsender');
+create table lines (n serial, line jsonb);
+create table ignored (id int primary key);
+insert into replicated values (1, 'a'), (2, 'b');
+select 1 from pg_logical_emit_message(false, 'p', 'c');
+update replicated set v = 'c' where id = 1;
+select pg_current_wal_lsn() as "end" \gset
+\setenv END :end
+\setenv PGHOST :HOST
+\! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names 2>&1 | grep -v 'disconnected$' | grep -o 'ERROR.*'
+\! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o streaming 2>&1 | grep -o 'ERROR.*'
+\! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o two_phase 2>&1 | grep -o 'ERROR.*'
+\! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o session 2>&1 | grep -o 'ERROR.*'
+\! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o nonsense 2>&1 | grep -o 'ERROR.*'
+
+create temp table peeked as select row_number() over () as n, data::jsonb as line
+from pg_logical_slot_peek_changes('walsender', null, null, 'publication_names', 'varve', 'format', 'json');
+\! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f lines.json --endpos $END -o publication_names=varve -o format=json -o messages
+\copy lines (line) from program 'grep . lines.json' with (format csv, quote e'\x01', delimiter e'\x02')
+select count(*) as lines, count(*) filter (where l.line = p.line) as equal from lines l full join peeked p using (n);
+select l.line, p.line from lines l full join peeked p using (n) where (l.line = p.line) is not true;
+
+-- What is filtered moves the slot all the same: confirmed up to where the client asked to go.
+begin;
+insert into ignored select generate_series(1, 20000);
+commit;
+select pg_current_wal_lsn() as "end" \gset
+\setenv END :end
+\! timeout 60 pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o format=json | grep -c insert
+select confirmed_flush_lsn >= :'end' as confirmed from pg_replication_slots where slot_name = 'walsender';
+
+select pg_drop_replication_slot('walsender');
+drop table replicated, lines, ignored;
