@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: PostgreSQL
+#include "tests/support/catch.h"
+#include "tests/unit/history/stream.h"
+#include "tests/unit/store/temporary_directory.h"
+
+namespace varve::test {
+namespace {
+
+using base::ErrorCode;
+using base::Position;
+using history::ChangeKind;
+using history::ChangeView;
+
+struct Fixture {
+  TemporaryDirectory directory;
+  FixedClock clock;
+  std::unique_ptr<history::History> history = OpenHistory(directory.path(), &clock);
+  RelationPtr accounts = Accounts();
+
+  void Start(const std::vector<Cells>& rows) {
+    REQUIRE(CopyTables(history.get(), {{accounts, rows}}));
+    REQUIRE(history->BeginSession(base::FullXid{(uint64_t{3} << 32) | 700}));
+  }
+  void Apply(const TestTransaction& transaction) {
+    const base::Status status = AppendWhole(history.get(), transaction);
+    if (!status) FAIL(status.error().message);
+    REQUIRE(history->Publish());
+  }
+  void Reopen() {
+    history.reset();
+    history = OpenHistory(directory.path(), &clock);
+    REQUIRE(history->BeginSession(base::FullXid{(uint64_t{3} << 32) | 700}));
+  }
+  std::optional<Cells> Get(int32_t id, uint64_t lsn) {
+    const auto row = history->Get(accounts->oid, KeyOf(*accounts, {{1, Int4(id)}}), Position{lsn});
+    if (!row) FAIL(row.error().message);
+    if (!*row) return std::nullopt;
+    return CellsOf(*(*row)->relation, (*row)->cells);
+  }
+  std::vector<Cells> Scan(uint64_t lsn, const history::ScanOptions& options = {}) {
+    std::vector<Cells> rows;
+    const auto status = history->Scan(accounts->oid, Position{lsn}, options,
+                                      [&](const history::Row& row) -> base::Result<bool> {
+                                        rows.push_back(CellsOf(row));
+                                        return true;
+                                      });
+    if (!status) FAIL(status.error().message);
+    return rows;
+  }
+};
+
+Cells Account(int32_t id, const std::string& name, const std::optional<std::string>& note = std::nullopt) {
+  return {{1, Int4(id)}, {2, name}, {3, note}};
+}
+
+TEST_CASE("rows of the first copy are there from the consistent point on, across changes and reopening") {
+  Fixture f;
+  f.Start({Account(1, "ann"), Account(2, "bob", "x"), Account(3, "cid")});
+  f.Apply(TestTransaction{1100, 701, 2'000'000}.Update(f.accounts, Account(2, "bea", "y")));
+  f.Apply(TestTransaction{1200, 702, 3'000'000}
+              .Delete(f.accounts, Account(1, "ann"))
+              .Insert(f.accounts, Account(4, "dee")));
+  for (int round = 0; round < 2; ++round) {
+    CHECK(f.Scan(1000) == std::vector<Cells>{Account(1, "ann"), Account(2, "bob", "x"), Account(3, "cid")});
+    CHECK(f.Scan(1099) == f.Scan(1000));
+    CHECK(f.Scan(1100) == std::vector<Cells>{Account(1, "ann"), Account(2, "bea", "y"), Account(3, "cid")});
+    CHECK(f.Scan(1200) == std::vector<Cells>{Account(2, "bea", "y"), Account(3, "cid"), Account(4, "dee")});
+    CHECK(f.Get(2, 1050) == Account(2, "bob", "x"));
+    CHECK(f.Get(2, 1200) == Account(2, "bea", "y"));
+    CHECK(f.Get(1, 1200) == std::nullopt);
+    CHECK(f.Get(4, 1150) == std::nullopt);
+    f.Reopen();
+  }
+  CHECK(f.history->GetStatus().published.position == Position{1200});
+  CHECK(f.history->GetStatus().published.xid == base::FullXid{(uint64_t{3} << 32) | 702});
+  CHECK(f.history->GetIdentity() == SampleIdentity());
+}
+
+TEST_CASE("a scan goes on behind a key, stops at its limit and filters by value") {
+  Fixture f;
+  f.Start({Account(1, "ann"), Account(2, "bob", "x"), Account(3, "cid", "x"), Account(5, "eve")});
+  f.Apply(TestTransaction{1100, 701, 2'000'000}.Update(f.accounts, Account(5, "eve", "x")));
+  history::ScanOptions options;
+  options.after_key = KeyOf(*f.accounts, {{1, Int4(2)}});
+  CHECK(f.Scan(1100, options) == std::vector<Cells>{Account(3, "cid", "x"), Account(5, "eve", "x")});
+  options.limit = 1;
+  CHECK(f.Scan(1100, options) == std::vector<Cells>{Account(3, "cid", "x")});
+  history::ScanOptions filter;
+  filter.where = {{"note", "x"}};
+  CHECK(f.Scan(1000, filter) == std::vector<Cells>{Account(2, "bob", "x"), Account(3, "cid", "x")});
+  filter.where = {{"note", "x"}, {"id", "5"}};
+  CHECK(f.Scan(1100, filter) == std::vector<Cells>{Account(5, "eve", "x")});
+  filter.where = {{"nope", "x"}};
+  const auto status = f.history->Scan(f.accounts->oid, Position{1100}, filter,
+                                      [](const history::Row&) -> base::Result<bool> { return true; });
+  REQUIRE_FALSE(status);
+  CHECK(status.error().code == ErrorCode::kInvalidArgument);
+  CHECK(status.error().message == "public.accounts has no column nope");
+}
+
+TEST_CASE("what is appended stays invisible until it is published") {
+  Fixture f;
+  f.Start({Account(1, "ann")});
+  const TestTransaction update = TestTransaction{1100, 701, 2'000'000}.Update(f.accounts, Account(1, "amy"));
+  REQUIRE(AppendWhole(f.history.get(), update));
+  CHECK(f.history->GetStatus().published.position == Position{1000});
+  const auto early = f.history->Get(f.accounts->oid, KeyOf(*f.accounts, {{1, Int4(1)}}), Position{1100});
+  REQUIRE_FALSE(early);
+  CHECK(early.error().code == ErrorCode::kBehind);
+  CHECK(f.Get(1, 1000) == Account(1, "ann"));
+  REQUIRE(f.history->Publish());
+  CHECK(f.Get(1, 1100) == Account(1, "amy"));
+  CHECK(f.Get(1, 1000) == Account(1, "ann"));
+}
+
+TEST_CASE("a session that starts anew sends again what was not published, and what was is skipped") {
+  Fixture f;
+  f.Start({Account(1, "ann")});
+  const TestTransaction one = TestTransaction{1100, 701, 2'000'000}.Update(f.accounts, Account(1, "a1"));
+  const TestTransaction two = TestTransaction{1200, 702, 3'000'000}
+                                  .Update(f.accounts, Account(1, "a2"))
+                                  .Insert(f.accounts, Account(2, "b2"));
+  f.Apply(one);
+  REQUIRE(f.history->Append(PieceOf(two, 0, 1)));  // half of it
+  REQUIRE(f.history->Publish());
+  REQUIRE(f.history->BeginSession(base::FullXid{700}));
+  f.Apply(one);  // sent again: skipped
+  f.Apply(two);
+  f.Apply(two);
+  CHECK(f.Get(1, 1100) == Account(1, "a1"));
+  CHECK(f.Get(1, 1200) == Account(1, "a2"));
+  CHECK(f.history->Tables().at(0).changes == 3);
+  uint64_t entries = 0;
+  REQUIRE(
+      f.history->Log(Position{}, Position{UINT64_MAX}, true,
+                     [&](const history::TransactionInfo&) -> base::Result<bool> { return ++entries > 0; }));
+  CHECK(entries == 2);
+}
+
+TEST_CASE("a keepalive moves the position without a transaction, never back, never within a transaction") {
+  Fixture f;
+  f.Start({Account(1, "ann")});
+  REQUIRE(f.history->Advance(Position{1500}));
+  REQUIRE(f.history->Publish());
+  CHECK(f.history->GetStatus().published_through == Position{1500});
+  CHECK(f.history->GetStatus().published.position == Position{1000});
+  REQUIRE(f.history->Advance(Position{1400}));
+  REQUIRE(f.history->Publish());
+  CHECK(f.history->GetStatus().published_through == Position{1500});
+  // What ends exactly where the server said that it has sent everything was received.
+  f.Apply(TestTransaction{1500, 701, 2'000'000}.Update(f.accounts, Account(1, "no")));
+  CHECK(f.Get(1, 1500) == Account(1, "ann"));
+  const TestTransaction big = TestTransaction{1600, 702, 3'000'000}
+                                  .Update(f.accounts, Account(1, "a"))
+                                  .Update(f.accounts, Account(1, "b"));
+  REQUIRE(f.history->Append(PieceOf(big, 0, 1)));
+  REQUIRE(f.history->Advance(Position{1599}));
+  REQUIRE(f.history->Publish());
+  CHECK(f.history->GetStatus().published_through == Position{1500});
+  REQUIRE(f.history->Append(PieceOf(big, 1, 1)));
+  REQUIRE(f.history->Publish());
+  CHECK(f.history->GetStatus().published_through == Position{1600});
+  f.Reopen();
+  CHECK(f.history->GetStatus().published_through == Position{1600});
+  CHECK(f.Get(1, 1599) == Account(1, "ann"));
+}
+
+TEST_CASE("a change that contradicts what is stored is an error that names table, key and position") {
+  Fixture f;
+  f.Start({Account(1, "ann")});
+  const auto refuse = [&](const TestTransaction& transaction, const std::string& words) {
+    const auto status = AppendWhole(f.history.get(), transaction);
+    REQUIRE_FALSE(status);
+    CHECK(status.error().code == ErrorCode::kInternal);
+    CHECK(status.error().message.find(words) != std::string::npos);
+    CHECK(status.error().message.find("public.accounts") != std::string::npos);
+    // Nothing goes on until a new session, which undoes the half.
+    CHECK_FALSE(f.history->Publish());
+    REQUIRE(f.history->BeginSession(base::FullXid{700}));
+  };
+  refuse(TestTransaction{1100, 701, 1}.Insert(f.accounts, Account(1, "x")),
+         "there is a row with this key already");
+  refuse(TestTransaction{1100, 701, 1}.Update(f.accounts, Account(9, "x")), "key 9 at 0/44C change 0");
+  refuse(TestTransaction{1100, 701, 1}.Delete(f.accounts, Account(9, "x")), "there is no such row");
+  refuse(TestTransaction{1100, 701, 1}
+             .Insert(f.accounts, Account(2, "x"))
+             .Update(f.accounts, Account(2, "y"), Account(1, "ann")),
+         "there is a row with its new key already");
+  TestTransaction unchanged{1100, 701, 1};
+  unchanged.changes.push_back({model::Op::kUpdate,
+                               f.accounts->oid,
+                               f.accounts,
+                               ImageOf(*f.accounts, Account(1, "x", "y"), {{3, model::CellKind::kUnchanged}}),
+                               {}});
+  refuse(unchanged, "column note is unchanged, but the row before has no value for it");
+  f.Apply(TestTransaction{1100, 701, 1}.Update(f.accounts, Account(1, "fine")));
+  CHECK(f.Get(1, 1100) == Account(1, "fine"));
+}
+
+TEST_CASE("an unchanged cell takes the value of the version before, also across a key change") {
+  Fixture f;
+  f.Start({Account(1, "ann", "long")});
+  TestTransaction one{1100, 701, 1};
+  one.changes.push_back({model::Op::kUpdate,
+                         f.accounts->oid,
+                         f.accounts,
+                         ImageOf(*f.accounts, Account(1, "amy", "-"), {{3, model::CellKind::kUnchanged}}),
+                         {}});
+  f.Apply(one);
+  CHECK(f.Get(1, 1100) == Account(1, "amy", "long"));
+  TestTransaction two{1200, 702, 1};
+  two.changes.push_back({model::Op::kUpdate, f.accounts->oid, f.accounts,
+                         ImageOf(*f.accounts, Account(2, "bea", "-"), {{3, model::CellKind::kUnchanged}}),
+                         ImageOf(*f.accounts, {{1, Int4(1)}})});
+  f.Apply(two);
+  CHECK(f.Get(1, 1200) == std::nullopt);
+  CHECK(f.Get(2, 1200) == Account(2, "bea", "long"));
+}
+
+}  // namespace
+}  // namespace varve::test
