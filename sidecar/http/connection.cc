@@ -319,7 +319,7 @@ class Connection {
 
   void Refuse(const base::Error& error) {
     ConnectionWriter writer(&socket_, timeouts_.write, context_.counters, 11, false);
-    if (!SendError(error, &writer)) return;
+    if (!SendError(error, {}, &writer)) return;
     shutdown(fd_, SHUT_WR);
     socket_.ExpireAfter(kDrainTime);
     std::array<char, 4096> dropped;

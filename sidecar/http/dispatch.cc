@@ -44,7 +44,7 @@ base::Status Authorize(const Context& context, const Request& request) {
 }
 
 base::Status CheckBody(const Request& request) {
-  if (request.method != Method::kPost) return {};
+  if (request.method != Method::kPost || !request.tcp) return {};
   // A form of a foreign web page can post any other type without asking first.
   if (request.content_type.substr(0, request.content_type.find(';')) == "application/json") return {};
   return Fail(ErrorCode::kInvalidArgument, "a body is sent with Content-Type: application/json");
@@ -76,18 +76,10 @@ bool EqualInConstantTime(std::string_view secret, std::string_view given) {
 void Dispatch(const Context& context, Request* request, ResponseWriter* writer) {
   std::string allowed;
   const base::Result<const Route*> route = Admit(context, request, &allowed);
-  if (!route && !allowed.empty() && route.error().code == ErrorCode::kInvalidArgument) {
-    // The one status that no error code has: HTTP wants the methods that would be answered.
-    ResponseHead head;
-    head.status = 405;
-    head.headers.emplace_back("Allow", allowed);
-    (void)writer->Send(head, ErrorJson(route.error()) + "\n");
-    return;
-  }
   const base::Status answered =
       route ? (*route)->handler(context, *request, writer) : base::Status(Fail(route.error()));
   // A reader that is gone does not get to know about the error either.
-  if (!answered) (void)SendError(answered.error(), writer);
+  if (!answered) (void)SendError(answered.error(), allowed, writer);
 }
 
 }  // namespace varve::http

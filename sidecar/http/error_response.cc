@@ -41,10 +41,11 @@ std::string ErrorJson(const base::Error& error) {
   return json;
 }
 
-base::Status SendError(const base::Error& error, ResponseWriter* writer) {
+base::Status SendError(const base::Error& error, const std::string& allow, ResponseWriter* writer) {
   ResponseHead head;
   head.status = HttpStatusOf(error.code);
   if (error.code == ErrorCode::kUnauthorized) head.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (!allow.empty()) head.headers.emplace_back("Allow", allow);
   if (head.status == 503) head.headers.emplace_back("Retry-After", "1");
   return writer->Send(head, ErrorJson(error) + "\n");
 }
