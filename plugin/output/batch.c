@@ -25,7 +25,7 @@ typedef struct VarveBatch
 	VarveWire *wire;
 	uint64 sequence;
 	VarveHandshake handshake;
-	HTAB *described; /* relation versions that the client has */
+	HTAB *described; /* hashes of the descriptions that the client has */
 	VarveBuffer heap;
 	VarveBuffer scratch;
 	VarveChange *changes;
@@ -124,8 +124,8 @@ varve_batch_open(VarveOutput *output, MemoryContext context)
 	control.keysize = sizeof(uint64);
 	control.entrysize = sizeof(uint64);
 	control.hcxt = context;
-	batch->described = hash_create("varve relation versions", 128, &control,
-								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	batch->described =
+		hash_create("varve descriptions", 128, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	varve_buffer_init(&batch->heap, context, (Size)output->options.batch_bytes * 2);
 	varve_buffer_init(&batch->scratch, context, 1024);
 	batch->change_capacity = 1024;
@@ -240,17 +240,17 @@ add_ref(VarveBatch *batch, Oid relid, uint64 version)
 static uint16
 ref_of(VarveBatch *batch, VarveRelationEntry *entry)
 {
-	uint64 version = entry->definition.version;
+	uint64 description = entry->definition.description;
 	bool found;
 
 	/* Sequences start at 0, entries too. */
-	if (entry->ref_version == version && entry->ref_sequence == batch->sequence + 1)
+	if (entry->ref_description == description && entry->ref_sequence == batch->sequence + 1)
 		return entry->ref_index;
-	hash_search(batch->described, &version, HASH_ENTER, &found);
+	hash_search(batch->described, &description, HASH_ENTER, &found);
 	if (!found)
 		check_status(varve_wire_add_relation(batch->wire, &entry->definition));
-	entry->ref_index = add_ref(batch, entry->relid, version);
-	entry->ref_version = version;
+	entry->ref_index = add_ref(batch, entry->relid, entry->definition.version);
+	entry->ref_description = description;
 	entry->ref_sequence = batch->sequence + 1;
 	return entry->ref_index;
 }

@@ -3,7 +3,7 @@
 
 #include "plugin/output/buffer.h"
 
-#define KEPT_BYTES_MAX ((Size)1024 * 1024)
+#define KEPT_BYTES_MIN ((Size)1024 * 1024)
 #define DOUBLING_BYTES_MAX ((Size)64 * 1024 * 1024)
 
 void
@@ -12,6 +12,7 @@ varve_buffer_init(VarveBuffer *buffer, MemoryContext context, Size capacity)
 	buffer->data = MemoryContextAlloc(context, capacity);
 	buffer->length = 0;
 	buffer->capacity = capacity;
+	buffer->kept = Max(capacity, KEPT_BYTES_MIN);
 	buffer->context = context;
 	buffer->table = NULL;
 }
@@ -20,10 +21,10 @@ void
 varve_buffer_reset(VarveBuffer *buffer)
 {
 	buffer->length = 0;
-	if (buffer->capacity > KEPT_BYTES_MAX)
+	if (buffer->capacity > buffer->kept)
 	{
 		pfree(buffer->data);
-		varve_buffer_init(buffer, buffer->context, KEPT_BYTES_MAX);
+		varve_buffer_init(buffer, buffer->context, buffer->kept);
 	}
 }
 

@@ -13,6 +13,7 @@ typedef struct VarveBuffer
 	char *data;
 	Size length;
 	Size capacity;
+	Size kept; /* of the capacity, when it is reset */
 	MemoryContext context;
 	const char *table; /* whose row is being written, for the error; may be NULL */
 } VarveBuffer;

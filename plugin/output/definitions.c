@@ -174,8 +174,8 @@ emit_relation(VarveOutput *output, VarveRelationEntry *entry)
 {
 	VarveEvent event = {0};
 
-	if (entry->announced == VARVE_ANNOUNCED_VERSION &&
-		entry->announced_version == entry->definition.version)
+	if (entry->announced == VARVE_ANNOUNCED_DESCRIPTION &&
+		entry->announced_description == entry->definition.description)
 		return;
 	event.op = VARVE_OP_RELATION;
 	event.relid = entry->relid;

@@ -3,6 +3,7 @@
 #include "access/tupdesc_details.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "nodes/nodes.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -147,9 +148,12 @@ describe_columns(VarveRelationEntry *entry, Relation relation)
 	}
 }
 
-/* Built-in types never change; user-defined ones may be renamed. */
+/*
+ * How to hear that a type has changed: built-in ones never do, user-defined ones may be renamed,
+ * and the fields of composite ones are attributes of a relation.
+ */
 static void
-collect_type_hashes(VarveRelationEntry *entry)
+note_types(VarveRelationEntry *entry)
 {
 	entry->type_hashes = palloc(Max(entry->definition.type_count, 1) * sizeof(uint32));
 	for (size_t i = 0; i < entry->definition.type_count; i++)
@@ -159,6 +163,8 @@ collect_type_hashes(VarveRelationEntry *entry)
 		if (type >= FirstGenbkiObjectId)
 			entry->type_hashes[entry->type_hash_count++] =
 				GetSysCacheHashValue1(TYPEOID, ObjectIdGetDatum(type));
+		if (entry->definition.types[i].kind == TYPTYPE_COMPOSITE)
+			entry->row_types = lappend_oid(entry->row_types, get_typ_typrelid(type));
 	}
 }
 
@@ -187,7 +193,7 @@ varve_relation_describe(VarveRelationEntry *entry, Relation relation)
 	entry->qualified_name = psprintf("%s.%s", schema, definition->name.data);
 	describe_columns(entry, relation);
 	varve_relation_describe_types(definition);
-	collect_type_hashes(entry);
+	note_types(entry);
 	if (varve_wire_set_version(definition) != VARVE_WIRE_OK)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
 	MemoryContextSwitchTo(old_context);

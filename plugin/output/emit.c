@@ -10,8 +10,8 @@ note_announced(VarveOutput *output, const VarveEvent *event)
 
 	if (entry != NULL)
 	{
-		entry->announced = VARVE_ANNOUNCED_VERSION;
-		entry->announced_version = entry->definition.version;
+		entry->announced = VARVE_ANNOUNCED_DESCRIPTION;
+		entry->announced_description = entry->definition.description;
 	}
 	else if (event->op == VARVE_OP_UNTRACK)
 		varve_relation_enter(output->relations, event->relid)->announced =

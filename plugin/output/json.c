@@ -249,9 +249,9 @@ json_change(VarveOutput *output, const VarveEvent *event)
 
 	if (!output->transaction.non_transactional)
 		varve_output_need_settings(output);
-	if (entry != NULL &&
-		(entry->announced != VARVE_ANNOUNCED_VERSION ||
-		 entry->announced_version != entry->definition.version || event->op == VARVE_OP_RELATION))
+	if (entry != NULL && (entry->announced != VARVE_ANNOUNCED_DESCRIPTION ||
+						  entry->announced_description != entry->definition.description ||
+						  event->op == VARVE_OP_RELATION))
 		write_relation(output, entry, event->op == VARVE_OP_RELATION ? event : NULL);
 	if (event->op == VARVE_OP_RELATION)
 		return;

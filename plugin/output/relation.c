@@ -20,6 +20,7 @@ struct VarveRelationCache
 	VarveRelationEntry *last; /* rows of one table come in runs */
 	VarvePublications *publications;
 	bool with_json;
+	bool has_row_types; /* some entry has composite types */
 	MemoryContext context;
 };
 
@@ -37,6 +38,21 @@ invalidate_all(VarveRelationCache *cache)
 		entry->valid = false;
 }
 
+/* Tables whose columns have a composite type that is stored as this relation. */
+static void
+invalidate_users_of_row_type(VarveRelationCache *cache, Oid relid)
+{
+	HASH_SEQ_STATUS status;
+	VarveRelationEntry *entry;
+
+	hash_seq_init(&status, cache->entries);
+	while ((entry = hash_seq_search(&status)) != NULL)
+	{
+		if (list_member_oid(entry->row_types, relid))
+			entry->valid = false;
+	}
+}
+
 static void
 relcache_changed(Datum argument, Oid relid)
 {
@@ -45,9 +61,15 @@ relcache_changed(Datum argument, Oid relid)
 	if (open_cache == NULL)
 		return;
 	if (!OidIsValid(relid))
+	{
 		invalidate_all(open_cache);
-	else if ((entry = varve_relation_find(open_cache, relid)) != NULL)
+		return;
+	}
+	entry = varve_relation_find(open_cache, relid);
+	if (entry != NULL)
 		entry->valid = false;
+	if (open_cache->has_row_types)
+		invalidate_users_of_row_type(open_cache, relid);
 }
 
 static bool
@@ -198,6 +220,7 @@ rebuild_entry(VarveRelationCache *cache, VarveRelationEntry *entry, Relation rel
 	/* Set first: an invalidation that arrives while the catalogs are read must not be lost. */
 	entry->valid = true;
 	entry->type_hash_count = 0;
+	entry->row_types = NIL;
 	MemoryContextReset(entry->context);
 	entry->attribute_count = RelationGetDescr(relation)->natts;
 	entry->is_transient = OidIsValid(relation->rd_rel->relrewrite);
@@ -209,6 +232,7 @@ rebuild_entry(VarveRelationCache *cache, VarveRelationEntry *entry, Relation rel
 	level = varve_settings_pin();
 	varve_relation_describe(entry, relation);
 	varve_settings_restore(level);
+	cache->has_row_types |= entry->row_types != NIL;
 	if (entry->identity == REPLICA_IDENTITY_NOTHING)
 		publish_without_identity(&entry->actions);
 	if (cache->with_json)

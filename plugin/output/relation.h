@@ -17,7 +17,7 @@
 typedef enum VarveAnnounced
 {
 	VARVE_ANNOUNCED_NOTHING,
-	VARVE_ANNOUNCED_VERSION, /* entry->announced_version */
+	VARVE_ANNOUNCED_DESCRIPTION, /* entry->announced_description */
 	VARVE_ANNOUNCED_UNTRACKED
 } VarveAnnounced;
 
@@ -41,12 +41,13 @@ typedef struct VarveRelationEntry
 	uint32 schema_hash;	 /* of the schema's pg_namespace entry in the syscache */
 	uint32 *type_hashes; /* of the user-defined types in `definition` */
 	int type_hash_count;
+	List *row_types;	   /* oids of the relations behind the composite types in `definition` */
 	MemoryContext context; /* owns what hangs on the entry */
 
 	VarveAnnounced announced;
-	uint64 announced_version;
+	uint64 announced_description;
 	uint64 ref_sequence; /* the batch in which the table has the place ref_index among the refs */
-	uint64 ref_version;
+	uint64 ref_description;
 	uint16 ref_index;
 } VarveRelationEntry;
 

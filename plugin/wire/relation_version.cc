@@ -20,9 +20,12 @@ void PutBytes(std::string* out, const VarveBytes& bytes) {
   out->append(bytes.data, bytes.length);
 }
 
-}  // namespace
+void PutOptional(std::string* out, const VarveBytes& bytes) {
+  PutInteger(out, static_cast<uint8_t>(bytes.data != nullptr));
+  PutBytes(out, bytes);
+}
 
-VarveWireStatus varve_wire_set_version(VarveRelation* relation) noexcept try {
+std::string CanonicalForm(const VarveRelation* relation) {
   std::string canonical = "varve-relation-1";
   PutInteger(&canonical, relation->oid);
   PutBytes(&canonical, relation->schema);
@@ -44,8 +47,40 @@ VarveWireStatus varve_wire_set_version(VarveRelation* relation) noexcept try {
     PutInteger(&canonical, static_cast<uint8_t>(column.not_null));
     PutInteger(&canonical, column.generated);
   }
-  const uint64_t hash = XXH3_64bits(canonical.data(), canonical.size());
+  return canonical;
+}
+
+// What the version leaves out.
+void PutTypesAndDefaults(std::string* out, const VarveRelation* relation) {
+  for (size_t i = 0; i < relation->column_count; ++i) {
+    PutOptional(out, relation->columns[i].missing);
+    PutOptional(out, relation->columns[i].default_expression);
+  }
+  for (size_t i = 0; i < relation->type_count; ++i) {
+    const VarveType& type = relation->types[i];
+    PutInteger(out, type.oid);
+    PutBytes(out, type.schema);
+    PutBytes(out, type.name);
+    PutInteger(out, type.kind);
+    PutInteger(out, type.inner_oid);
+    PutInteger(out, type.delimiter);
+    PutInteger(out, static_cast<uint8_t>(type.json_cast));
+    PutInteger(out, static_cast<uint32_t>(type.field_count));
+    for (size_t field = 0; field < type.field_count; ++field) {
+      PutBytes(out, type.fields[field].name);
+      PutInteger(out, type.fields[field].type_oid);
+    }
+  }
+}
+
+}  // namespace
+
+VarveWireStatus varve_wire_set_version(VarveRelation* relation) noexcept try {
+  std::string bytes = CanonicalForm(relation);
+  const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
   relation->version = hash == 0 ? 1 : hash;
+  PutTypesAndDefaults(&bytes, relation);
+  relation->description = XXH3_64bits(bytes.data(), bytes.size());
   return VARVE_WIRE_OK;
 } catch (...) {
   return VARVE_WIRE_OUT_OF_MEMORY;

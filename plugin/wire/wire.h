@@ -108,6 +108,7 @@ typedef struct VarveType {
 
 typedef struct VarveRelation {
   uint64_t version;
+  uint64_t description;  // hash of everything below; two of the same version may differ in types and defaults
   uint32_t oid;
   VarveBytes schema;
   VarveBytes name;
@@ -170,7 +171,7 @@ VarveWireStatus varve_wire_add_relation(VarveWire* wire, const VarveRelation* re
 VarveWireStatus varve_wire_finish(VarveWire* wire, const VarveBatchParts* parts, const uint8_t** bytes,
                                   size_t* length) VARVE_NOEXCEPT;
 
-// Sets relation->version to the hash that schemas/README.md defines.
+// Sets relation->version to the hash that schemas/README.md defines, and relation->description.
 VarveWireStatus varve_wire_set_version(VarveRelation* relation) VARVE_NOEXCEPT;
 
 #ifdef __cplusplus

@@ -61,8 +61,27 @@ insert into moods values (3, 'best', '{best}');
 alter type mood rename to humour;
 insert into moods values (4, 'ok', null);
 select line->'new' as new from varve_changes('schema') line;
--- The name of a type is for people and not part of the version, so the table was described once.
-select count(*), count(distinct line->'version') from varve_lines('schema') line where line->>'kind' = 'relation';
+-- The name of a type is not part of the version, but the table is described again.
+select count(*) as lines, count(distinct line->>'version') as versions, string_agg(line->'columns'->1->'type'->>'name', ', ')
+from (select data::jsonb as line from pg_logical_slot_peek_changes('schema', null, null, 'publication_names', 'varve',
+  'format', 'json')) l where line->>'kind' = 'relation';
+-- So it is when a default or a composite type changes.
+create type pair as (x int, y int);
+create table pairs (id int primary key, p pair, d int default 1);
+alter publication varve add table pairs;
+select pg_replication_slot_advance('schema', pg_current_wal_lsn()) is not null as advanced;
+insert into pairs values (1, '(1,2)');
+alter type pair rename attribute y to z;
+insert into pairs values (2, '(3,4)');
+alter type pair add attribute w text;
+insert into pairs values (3, '(5,6,7)');
+alter table pairs alter d set default 2;
+insert into pairs values (4);
+select line->'new' as new, line->'columns'->2->>'default' as "default" from varve_lines('schema') line
+where line->>'kind' in ('insert', 'relation');
+select count(*) as lines, count(distinct line->>'version') as versions
+from (select data::jsonb as line from pg_logical_slot_peek_changes('schema', null, null, 'publication_names', 'varve',
+  'format', 'json')) l where line->>'kind' = 'relation';
 
 -- A table that is dropped, one that leaves the publication, one that was never in it.
 select pg_replication_slot_advance('schema', pg_current_wal_lsn()) is not null as advanced;
@@ -149,5 +168,5 @@ where data::jsonb->>'kind' not in ('drop', 'untrack');
 select pg_drop_replication_slot('schema');
 drop publication varve_all;
 drop function schema_lines;
-drop table moods, leaving, rewritten, rewritten_outside, made, unlogged;
-drop type humour;
+drop table pairs, moods, leaving, rewritten, rewritten_outside, made, unlogged;
+drop type humour, pair;

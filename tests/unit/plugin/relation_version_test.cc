@@ -111,6 +111,21 @@ TEST_CASE("types, defaults and missing values do not change a relation version")
   plain.columns[0].missing = {"1", 1};
   REQUIRE(varve_wire_set_version(&plain.relation) == VARVE_WIRE_OK);
   REQUIRE(plain.relation.version == PluginVersion(relation));
+  // ... but they make another description, which is sent again.
+  const uint64_t description = plain.relation.description;
+  const auto changed = [&] {
+    REQUIRE(varve_wire_set_version(&plain.relation) == VARVE_WIRE_OK);
+    return plain.relation.description != description;
+  };
+  REQUIRE_FALSE(changed());
+  plain.columns[0].default_expression = {"2", 1};
+  REQUIRE(changed());
+  plain.columns[0].default_expression = {"1", 1};
+  plain.columns[0].missing = {nullptr, 0};
+  REQUIRE(changed());
+  plain.columns[0].missing = {"1", 1};
+  type.json_cast = true;
+  REQUIRE(changed());
 }
 
 }  // namespace varve
