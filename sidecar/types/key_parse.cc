@@ -39,8 +39,8 @@ std::string ColumnList(const KeyColumns& columns) {
 // the column that it belongs to.
 class KeyReader {
  public:
-  KeyReader(const Relation& relation, const KeyColumns& columns, std::string_view text)
-      : relation_(relation), columns_(columns), text_(text), lexer_(text) {}
+  KeyReader(const KeyColumns& columns, std::string_view text)
+      : columns_(columns), text_(text), lexer_(text) {}
 
   // Values by key column.
   base::Result<std::vector<Written>> Read();
@@ -50,7 +50,6 @@ class KeyReader {
   base::Status ReadArray(std::vector<Written>* values);
   base::Status ReadObject(std::vector<Written>* values);
 
-  const Relation& relation_;
   const KeyColumns& columns_;
   std::string_view text_;
   JsonLexer lexer_;
@@ -168,7 +167,7 @@ base::Result<std::string> ParseKey(const Relation& relation, std::string_view te
   if (columns.size() == 1 && !IsJson(text)) {
     values.push_back(Written{Written::Kind::kScalar, std::string(text)});
   } else {
-    auto read = KeyReader(relation, columns, text).Read();
+    auto read = KeyReader(columns, text).Read();
     if (!read) return BadKey(relation, read.error().message);
     values = *std::move(read);
   }
