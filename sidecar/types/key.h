@@ -12,8 +12,9 @@
 namespace varve::types {
 
 // Key bytes: order-preserving (memcmp order = the type's btree order; text by its bytes), prefix-free, and
-// equal iff the type's `=` says equal (numeric 1.0 and 1.00 are one key). Persisted format; the table of
-// encodings is in key.cc.
+// equal iff the type's `=` says equal (numeric 1.0 and 1.00 are one key); jsonb and types in text form have
+// equality only, their order is that of the bytes. Persisted format; the table of encodings is in
+// scalar_key.cc.
 
 // The key of a row from its cells (by attnum - 1).
 // Errors: kInvalidArgument naming the column when the relation has no key, or a key cell is absent, unchanged
