@@ -15,8 +15,8 @@ namespace varve::types {
 // then bytes; the last of equal names wins), jsonb's spacing and numbers. `cells` is by attnum - 1. Absent
 // cells are left out. Follows jsonb_build / datum_to_jsonb in src/backend/utils/adt/jsonb.c and
 // JsonEncodeDateTime in json.c. Errors: kInvalidArgument naming the column for a json value that to_jsonb
-// refuses or bytes that are no value of the type; kInternal naming the column for an unchanged cell; `out` then holds what
-// came before it.
+// refuses or bytes that are no value of the type; kInternal naming the column for an unchanged cell. On an
+// error `out` holds what came before it.
 base::Status AppendRowJson(const model::Relation& relation, const std::vector<model::Cell>& cells,
                            std::string* out);
 
