@@ -99,8 +99,9 @@ class Applier {
   HeadCache heads_;
   store::Batch pending_;
   std::unordered_map<base::TableOid, Table> tables_;
-  // Known to the catalog, but the write that stores them is pending or was given up.
-  std::set<base::RelationVersion> unwritten_relations_;
+  // Known to the catalog; the write that stores them is pending, or was given up with its session.
+  std::set<base::RelationVersion> pending_relations_;
+  std::set<base::RelationVersion> lost_relations_;
   std::vector<model::Cell> cells_;      // scratch
   std::vector<model::Cell> old_cells_;  // scratch
 

@@ -63,7 +63,7 @@ Status Applier::NoteVersion(const model::Change& change, Place place, Table* tab
   const model::Relation& relation = *change.relation;
   if (table->relation != nullptr && table->relation->version == relation.version) return {};
   RelationPtr kept;
-  if (catalog_->HasRelation(relation.version) && unwritten_relations_.count(relation.version) == 0) {
+  if (catalog_->HasRelation(relation.version) && lost_relations_.count(relation.version) == 0) {
     ASSIGN_OR_RETURN(kept, catalog_->FindRelation(relation.version));
   } else {
     if (relation.oid != change.table || model::ComputeVersion(relation) != relation.version) {
@@ -74,7 +74,8 @@ Status Applier::NoteVersion(const model::Change& change, Place place, Table* tab
     kept = std::make_shared<const model::Relation>(relation);
     pending_.Put(Family::kCatalog, store::RelationKey(relation.version), store::EncodeRelation(relation));
     catalog_->AddRelation(kept);
-    unwritten_relations_.insert(relation.version);
+    lost_relations_.erase(relation.version);
+    pending_relations_.insert(relation.version);
   }
   const RelationPtr before = table->relation;
   table->relation = kept;

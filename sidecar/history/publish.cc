@@ -18,7 +18,7 @@ Status Applier::WritePending(store::Durability durability) {
     return status;
   }
   pending_.Clear();
-  unwritten_relations_.clear();
+  pending_relations_.clear();
   return {};
 }
 
@@ -52,6 +52,8 @@ Status Applier::BeginSession(base::FullXid xid_epoch_base) {
   if (const auto failure = store_->failure()) return Fail(*failure);
   open_.reset();
   pending_.Clear();
+  lost_relations_.merge(pending_relations_);
+  pending_relations_.clear();
   heads_.Clear();
   tables_.clear();
   appended_changes_.clear();
