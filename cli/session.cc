@@ -27,7 +27,8 @@ std::optional<Refusal> RefusalIn(std::string_view text) {
   if (at == std::string_view::npos) return std::nullopt;
   const size_t end = text.rfind("}}");
   if (end == std::string_view::npos || end < at) return std::nullopt;
-  const auto object = JsonObject::Parse("{" + std::string(text.substr(at, end + 2 - at)));
+  const std::string text_of_object = "{" + std::string(text.substr(at, end + 2 - at));
+  const auto object = JsonObject::Parse(text_of_object);
   if (!object) return std::nullopt;
   const JsonObject error = object->Object("error");
   return Refusal{error.Text("code"), error.Text("message")};

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: PostgreSQL
+#include "sidecar/config/config.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "sidecar/config/setting.h"
+#include "tests/support/catch.h"
+
+namespace varve::config {
+namespace {
+
+const std::string kSource = "[source]\ndsn = \"dbname=shop\"\n";
+
+Config Good(const std::string& text, const Environment& environment = {}) {
+  const auto config = Parse(text, "v.toml", environment);
+  INFO((config ? "" : config.error().message));
+  REQUIRE(config);
+  return *config;
+}
+
+std::string Bad(const std::string& text, const Environment& environment = {}) {
+  const auto config = Parse(text, "v.toml", environment);
+  REQUIRE_FALSE(config);
+  CHECK(config.error().code == base::ErrorCode::kInvalidArgument);
+  return config.error().message;
+}
+
+bool Has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("a short file leaves the rest at its defaults") {
+  const Config config = Good(kSource);
+  CHECK(config.path == "v.toml");
+  CHECK(config.ingest.dsn == "dbname=shop");
+  CHECK(config.ingest.publication == "varve");
+  CHECK(config.ingest.slot == "varve");
+  CHECK(config.history.data_dir == "/var/lib/varve/main");
+  CHECK(config.http.socket == "/run/varve/main/http.sock");
+  CHECK(config.log_level == base::LogLevel::kInfo);
+}
+
+TEST_CASE("every setting reaches the module it belongs to") {
+  const Config config = Good(R"(
+[source]
+dsn = "host=/run dbname=shop"
+publication = "p"
+slot = "s"
+copy_connections = 4
+allow_synchronous = true
+[store]
+data_dir = "/srv/v"
+memory_mb = 512
+sync_group_ms = 20
+[ingest]
+transport = "stream"
+[http]
+socket = "/srv/v/http.sock"
+listen = "127.0.0.1:7117"
+token_file = "/srv/v/token"
+[log]
+level = "debug"
+)");
+  CHECK(config.ingest.dsn == "host=/run dbname=shop");
+  CHECK(config.ingest.publication == "p");
+  CHECK(config.ingest.slot == "s");
+  CHECK(config.ingest.copy_connections == 4);
+  CHECK(config.ingest.allow_synchronous);
+  CHECK(config.ingest.sync_group_ms == 20);
+  CHECK(config.history.data_dir == "/srv/v");
+  CHECK(config.history.memory_bytes == uint64_t{512} << 20);
+  CHECK(config.http.socket == "/srv/v/http.sock");
+  CHECK(config.http.listen == "127.0.0.1:7117");
+  CHECK(config.http.token_file == "/srv/v/token");
+  CHECK(config.log_level == base::LogLevel::kDebug);
+}
+
+TEST_CASE("what is wrong is named with file and line") {
+  CHECK(Has(Bad(kSource + "slto = \"x\"\n"),
+            "v.toml:3: there is no setting source.slto; the nearest is source.slot"));
+  CHECK(Has(Bad(kSource + "data_dir = \"/x\"\n"), "the nearest is store.data_dir"));
+  CHECK(Has(Bad(kSource + "[sotre]\nmemory_mb = 1\n"), "v.toml:3: there is no section [sotre]"));
+  CHECK(Has(Bad("dsn = \"x\"\n"), "v.toml:1: dsn stands outside of a section"));
+  CHECK(Has(Bad("[source]\ndsn = 5\n"), "v.toml:2: source.dsn: it is a text in quotes"));
+  CHECK(
+      Has(Bad(kSource + "[store]\nmemory_mb = \"64\"\n"), "v.toml:4: store.memory_mb: it is a whole number"));
+  CHECK(Has(Bad(kSource + "[store]\nmemory_mb = 1\n"), "1 is out of range: 16 to 1048576 are possible"));
+  CHECK(Has(Bad(kSource + "copy_connections = 17\n"), "1 to 16"));
+  CHECK(Has(Bad(kSource + "allow_synchronous = 1\n"), "true or false"));
+  CHECK(Has(Bad(kSource + "[store]\ndata_dir = \"v\"\n"), "relative path"));
+  CHECK(Has(Bad(kSource + "[log]\nlevel = \"loud\"\n"), "v.toml:4: log.level"));
+  CHECK(Has(Bad("[source]\ndsn = \"x\n"), "v.toml:2:"));
+  CHECK(Has(Bad(kSource + "dsn = \"y\"\n"), "v.toml:3"));
+  CHECK(Has(Bad("not toml ["), "v.toml:1"));
+}
+
+TEST_CASE("what must be there is missed by name") {
+  CHECK(Has(Bad(""), "source.dsn"));
+  CHECK(Has(Bad("[source]\ndsn = \"\"\n"), "source.dsn"));
+  CHECK(Has(Bad(kSource + "[http]\nsocket = \"\"\n"), "http.socket is missing"));
+}
+
+TEST_CASE("settings of later versions say so") {
+  CHECK(Has(Bad(kSource + "[ingest]\ntransport = \"zmq\"\n"), "zmq is not available in this version"));
+  CHECK(Has(Bad(kSource + "[ingest]\nendpoint = \"ipc:///x\"\n"), "not available in this version"));
+  CHECK(Has(Bad(kSource + "[query]\nsocket = \"/x\"\n"), "not available in this version"));
+  CHECK(Has(Bad(kSource + "[ingest]\ntransport = \"tcp\"\n"), "\"stream\", not \"tcp\""));
+}
+
+TEST_CASE("the environment wins over the file") {
+  const Config config = Good(kSource, {{"VARVE_SOURCE_DSN", "dbname=other"},
+                                       {"VARVE_STORE_MEMORY_MB", "32"},
+                                       {"VARVE_SOURCE_ALLOW_SYNCHRONOUS", "true"},
+                                       {"VARVE_SERVER", "/run/x"}});
+  CHECK(config.ingest.dsn == "dbname=other");
+  CHECK(config.history.memory_bytes == uint64_t{32} << 20);
+  CHECK(config.ingest.allow_synchronous);
+  CHECK(Has(Bad(kSource, {{"VARVE_STORE_MEMORY_MB", "lots"}}),
+            "environment variable VARVE_STORE_MEMORY_MB: store.memory_mb: \"lots\" is no whole number"));
+  CHECK(Has(Bad(kSource, {{"VARVE_STORE_MEMORY_MB", "1"}}), "out of range"));
+  CHECK(Has(Bad(kSource, {{"VARVE_STORE_MEMROY_MB", "64"}}), "the nearest is store.memory_mb"));
+  CHECK(Has(Bad(kSource, {{"VARVE_HTTP_SOCKET", "relative"}}), "relative path"));
+}
+
+TEST_CASE("the file is the one that is named, of the environment, or the default") {
+  char name[] = "/tmp/varve-config-XXXXXX";
+  const int fd = mkstemp(name);
+  REQUIRE(fd >= 0);
+  close(fd);
+  std::ofstream(name) << kSource;
+  CHECK(Load(name, {})->path == name);
+  CHECK(Load("", {{"VARVE_CONFIG", name}})->path == name);
+  std::remove(name);
+  const auto missing = Load(name, {{"VARVE_SOURCE_DSN", "dbname=x"}});
+  REQUIRE_FALSE(missing);
+  CHECK(Has(missing.error().message, "varve init --source"));
+  CHECK_FALSE(Load("", {{"VARVE_CONFIG", name}, {"VARVE_SOURCE_DSN", "dbname=x"}}));
+}
+
+TEST_CASE("every setting has its variable") {
+  for (const Setting& setting : Settings()) {
+    INFO(setting.section << "." << setting.key);
+    CHECK(FindSetting(setting.section, setting.key) == &setting);
+    CHECK(IsSection(setting.section));
+  }
+  CHECK_FALSE(IsSection("query"));
+}
+
+}  // namespace
+}  // namespace varve::config
