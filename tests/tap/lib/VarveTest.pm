@@ -17,7 +17,8 @@ use VarveHttp;
 
 # The settings under which PostgreSQL is the oracle for rows as JSON.
 our $PINNED = join ' ', map { "-c $_" } 'TimeZone=UTC', 'DateStyle=ISO', 'IntervalStyle=postgres',
-  'bytea_output=hex', 'extra_float_digits=1', 'lc_monetary=C', 'xmlbinary=base64';
+  'bytea_output=hex', 'extra_float_digits=1', 'lc_monetary=C', 'xmlbinary=base64',
+  'quote_all_identifiers=off';
 our $WAIT_SECONDS = 60 * ($ENV{VARVE_TEST_SLOW} // 1);
 
 my @running;
@@ -101,7 +102,9 @@ sub live_rows
 {
 	my ($self, $table, $order) = @_;
 	$order //= '1';
-	return [ split /\n/, $self->oracle("select to_jsonb(t)::text from only $table t order by $order") ];
+	$table = "public.$table" if $table !~ /\./;
+	return [ split /\n/, $self->oracle("set search_path = pg_catalog;
+		select to_jsonb(whole_row)::text from only $table whole_row order by $order") ];
 }
 
 # The end of flushed WAL. With nobody writing it is a name for the moment of what PostgreSQL holds.

@@ -11,7 +11,7 @@ use VarveTest;
 
 my $varve = VarveTest->new(conf => "track_commit_timestamp = on\n");
 my @tables = ('accounts', 'orders', '"Odd, name"', 'app.items', 'nothing');
-my %order = (accounts => 'id', orders => 'account, no', '"Odd, name"' => '1', 'app.items' => 'id',
+my %order = (accounts => 'id', orders => 'account, no', '"Odd, name"' => '"Key ""col"""', 'app.items' => 'id',
 	nothing => 'id');
 
 sub varve_name { return $_[0] =~ s/"//gr }
@@ -26,7 +26,7 @@ create table orders (account int, no smallint, item jsonb, primary key (account,
 insert into orders select g, n, jsonb_build_object('n', n, 'b', array[g, n]) from generate_series(1, 30) g,
 	generate_series(1, 3) n;
 create table "Odd, name" ("Key ""col""" text primary key, "v,1" int, e text default '');
-insert into "Odd, name" values ('a/b c', 1), ('ünïcode ✓', null, null), ('', 3);
+insert into "Odd, name" values ('a/b c', 1), ('ünïcode ✓', null), ('', 3);
 create schema app;
 create table app.items (id uuid primary key default gen_random_uuid(), tags text[]);
 insert into app.items (tags) values ('{a,"b c"}'), (null), ('{}');
@@ -45,7 +45,7 @@ sub keep
 	for my $table (@tables)
 	{
 		$held{$moment}{$table} = $varve->live_rows($table, $order{$table});
-		$varve->sql("insert into kept select '$moment', '$table', to_jsonb(t) from only $table t");
+		$varve->oracle("insert into kept select '$moment', '$table', to_jsonb(t) from only $table t");
 	}
 	$lsn_of{$moment} = $varve->lsn;
 	push @moments, $moment;
@@ -132,7 +132,7 @@ for my $moment ('copied', 'mistake')
 {
 	my $answer = $varve->http('GET', "/v1/tables/accounts/rows/42?as_of=lsn:$lsn_of{$moment}");
 	is($answer->{status}, 200, "row 42 after '$moment'");
-	like($answer->{body}, qr/\Q$row{$moment}\E/, 'is the text that to_jsonb gave');
+	ok(index($answer->{body}, qq("row":$row{$moment}})) > 0, 'is the text that to_jsonb gave');
 	like($answer->{headers}{'varve-position'} // '', qr{^[0-9A-F]+/[0-9A-F]+$}, 'and says its position');
 }
 like($varve->varve_ok('get', 'accounts', '42', '--as-of', "xid:$xid_of{mistake}^", '--json'),
@@ -146,14 +146,13 @@ my $odd = VarveHttp::encode('public.Odd, name');
 like($varve->http('GET', "/v1/tables/$odd/rows/" . VarveHttp::encode('"a/b c"'))->{body}, qr/"v,1": 2/,
 	'a key that needs encoding');
 
-# --- History of a row: every version that PostgreSQL showed, and no other.
+# --- History of a row: every version that PostgreSQL showed, and no other (only its own transaction saw "x").
 my @versions = split /\n/, $varve->oracle(<<'SQL');
 select row::text from (select row, min(seq) as seq from (select row, row_number() over () as seq from kept
 where tab = 'accounts' and row->>'id' = '7') k group by row) v order by seq
 SQL
 my @history = grep { exists $_->{after} } @{ $varve->items('/v1/tables/accounts/rows/7/history') };
 my @after = map { $_->{after} } @history;
-splice @after, -2, 1;    # 'x', which only its own transaction saw
 is_deeply(\@after, [ map { JSON::PP::decode_json($_) } @versions ], "row 7's versions");
 is($history[-1]{xid}, $xid_of{twice}, 'the last one names its transaction');
 is_deeply($history[-1]{changed}, ['note'], 'and the column that it changed');
@@ -197,7 +196,7 @@ for my $pair ([ 'copied', 'twice' ], [ 'fees', 'savepoints' ], [ 'twice', 'copie
 		"the net difference from '$from' to '$to'");
 }
 my ($changed) = grep { $_->{key} == 42 }
-  @{ $varve->items("/v1/diff?table=accounts&from=xid:$xid_of{mistake}^&to=xid:$xid_of{mistake}") };
+  @{ $varve->items("/v1/diff?table=accounts&from=xid:$xid_of{mistake}%5E&to=xid:$xid_of{mistake}") };
 is_deeply($changed->{changed}, ['owner'], 'a difference names the columns');
 is_deeply($changed->{after}, JSON::PP::decode_json($row{mistake}), 'and has the row as PostgreSQL showed it');
 

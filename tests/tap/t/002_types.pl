@@ -238,6 +238,7 @@ tsvector | a:1A fat:2B,4C
 tsvector | 'it''s' 'a\\b'
 tsquery | fat & (rat | !cat)
 regclass | pg_class
+regclass | public.t001
 regtype | int4[]
 regproc | pg_catalog.now
 regprocedure | abs(integer)
