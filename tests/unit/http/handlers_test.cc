@@ -376,11 +376,11 @@ TEST_CASE("tables say what they are") {
   Interface interface;
   const std::vector<std::string> lines = Lines(interface.GetLines("/v1/tables"));
   REQUIRE(lines.size() == 3);
-  CHECK(
-      lines[1] ==
-      R"({"table":"public.accounts","schema":"public","name":"accounts","oid":16384,"state":"tracked",)"
-      R"("first":"0/100","changes":0,"identity":"default","key":["id"],"columns":[)"
-      R"({"name":"id","type":"oid 23"},{"name":"email","type":"oid 25"},{"name":"balance","type":"oid 20"}]})");
+  CHECK(lines[1] ==
+        R"({"table":"public.accounts","schema":"public","name":"accounts","oid":16384,"state":"tracked",)"
+        R"("first":"0/100","changes":0,"identity":"default","key":["id"],"columns":[)"
+        R"({"name":"id","type":"oid 23"},{"name":"email","type":"oid 25"},)"
+        R"({"name":"balance","type":"oid 20"}]})");
 }
 
 }  // namespace
