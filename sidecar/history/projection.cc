@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: PostgreSQL
 #include "sidecar/history/projection.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,10 +12,26 @@ namespace varve::history {
 namespace {
 
 constexpr char kVirtual = 'v';
+constexpr int kTypeDepthMax = 64;
 
 std::string TypeName(const model::Relation& relation, const model::Column& column) {
   const model::Type* type = relation.FindType(column.type_oid);
   return type == nullptr ? fmt::format("type {}", column.type_oid) : type->name;
+}
+
+// Whether a stored text of the type reads the same under both descriptions. `depth` bounds forged cycles.
+bool SameFields(const model::Relation& from, const model::Relation& to, uint32_t type_oid, int depth) {
+  const model::Type* before = from.FindType(type_oid);
+  const model::Type* after = to.FindType(type_oid);
+  if (before == nullptr || after == nullptr) return before == after;
+  if (depth == 0 || before->kind != after->kind || before->inner_oid != after->inner_oid ||
+      before->fields != after->fields) {
+    return false;
+  }
+  if (before->inner_oid != 0 && !SameFields(from, to, before->inner_oid, depth - 1)) return false;
+  return std::all_of(before->fields.begin(), before->fields.end(), [&](const model::TypeField& field) {
+    return SameFields(from, to, field.type_oid, depth - 1);
+  });
 }
 
 bool MayShow(const model::Column& from, const model::Column& to) {
@@ -41,7 +58,11 @@ base::Result<std::shared_ptr<const Projection>> Projection::Make(std::shared_ptr
     } else {
       step.source = Step::Source::kCell;
     }
-    if (source != nullptr && !MayShow(*source, column)) {
+    const bool text_of_another_shape = step.source == Step::Source::kCell &&
+                                       column.form == model::Form::kText &&
+                                       source->type_oid == column.type_oid && !projection->same_ &&
+                                       !SameFields(*from, *to, column.type_oid, kTypeDepthMax);
+    if (source != nullptr && (text_of_another_shape || !MayShow(*source, column))) {
       return base::Fail(
           base::ErrorCode::kSchemaChanged,
           fmt::format("column {} of {} changed its type from {} to {}; rows written before that "

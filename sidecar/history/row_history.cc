@@ -42,6 +42,7 @@ class RowHistoryReader {
  private:
   Result<std::vector<Segment>> FindSegments(std::string_view key, base::Position from, base::Position to);
   Result<bool> WalkSegment(const Segment& segment);
+  bool IsGoneAtOnce(const RowVersion& version) const;
   Result<bool> Step(const RowVersion& version);
   // Shows the end of the current version when a TRUNCATE came before `end`.
   Result<bool> EndByTruncate(base::Position end);
@@ -56,6 +57,12 @@ class RowHistoryReader {
   std::optional<RowVersion> current_;  // the row as the walk has it, when it is there
 };
 
+// A version that a later TRUNCATE of its own transaction removed: nobody ever saw it.
+bool RowHistoryReader::IsGoneAtOnce(const RowVersion& version) const {
+  const auto truncated = catalog_->FirstTruncateAfter(table_, version.start);
+  return truncated && truncated->position == version.start.position;
+}
+
 // Backwards from `to`: wherever a version came from another key, the row's life before is under that key.
 Result<std::vector<Segment>> RowHistoryReader::FindSegments(std::string_view key, base::Position from,
                                                             base::Position to) {
@@ -63,14 +70,13 @@ Result<std::vector<Segment>> RowHistoryReader::FindSegments(std::string_view key
   Segment segment{std::string(key), from, to, false};
   for (;;) {
     std::optional<std::pair<base::Position, std::string>> link;
-    RETURN_IF_ERROR(
-        versions_.Walk(table_, segment.key, from, segment.to,
-                       [&](const RowVersion& version, std::optional<base::Position>) -> Result<bool> {
-                         if (version.start.position > from && !version.previous_key.empty()) {
-                           link.emplace(version.start.position, version.previous_key);
-                         }
-                         return true;
-                       }));
+    const auto find_link = [&](const RowVersion& version, std::optional<base::Position>) -> Result<bool> {
+      if (version.start.position > from && !version.previous_key.empty() && !IsGoneAtOnce(version)) {
+        link.emplace(version.start.position, version.previous_key);
+      }
+      return true;
+    };
+    RETURN_IF_ERROR(versions_.Walk(table_, segment.key, from, segment.to, find_link));
     if (!link) break;
     segment.from = base::Position{link->first.value - 1};
     segment.linked = true;
@@ -113,11 +119,12 @@ Result<bool> RowHistoryReader::WalkSegment(const Segment& segment) {
 Result<bool> RowHistoryReader::Step(const RowVersion& version) {
   ASSIGN_OR_RETURN(const bool more, EndByTruncate(version.start.position));
   if (!more) return false;
-  const auto truncated = catalog_->FirstTruncateAfter(table_, version.start);
-  const bool gone_at_once = truncated && truncated->position == version.start.position;
-  if (version.tombstone || gone_at_once) {
+  if (version.tombstone || IsGoneAtOnce(version)) {
     if (!current_) return true;
-    if (gone_at_once && !version.tombstone) return Show(ChangeKind::kTruncate, *truncated, nullptr, {});
+    if (!version.tombstone) {
+      const auto truncated = catalog_->FirstTruncateAfter(table_, version.start);
+      return Show(ChangeKind::kTruncate, *truncated, nullptr, {});
+    }
     return Show(ChangeKind::kDelete, version.start, nullptr,
                 version.moved ? "the row went on under another key" : "");
   }

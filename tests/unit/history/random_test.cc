@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: PostgreSQL
+#include <cstdlib>
 #include <set>
 
 #include "tests/support/catch.h"
@@ -52,6 +53,18 @@ struct Net {
   std::optional<Cells> after;
   bool operator==(const Net&) const = default;
 };
+
+std::string Words(const Net& change) {
+  const auto text = [](const std::optional<Cells>& cells) {
+    std::string out;
+    if (!cells) return std::string("-");
+    for (const auto& [attnum, value] : *cells) {
+      out += " " + std::to_string(attnum) + "=" + (value ? Catch::Detail::stringify(*value) : "null");
+    }
+    return out;
+  };
+  return std::string(history::ChangeKindName(change.kind)) + text(change.before) + " ->" + text(change.after);
+}
 
 std::map<std::string, Net> ExpectedDiff(const ReferenceModel& model, base::TableOid oid, uint64_t from,
                                         uint64_t to) {
@@ -158,6 +171,10 @@ void CheckRowHistories(const history::History& history, const ReferenceModel& mo
             return true;
           }));
       const std::vector<Net> expected = ExpectedHistory(model, oid, key, from, to);
+      std::string words;
+      for (const Net& change : changes) words += "\n  is       " + Words(change);
+      for (const Net& change : expected) words += "\n  expected " + Words(change);
+      INFO("history of a row in " << table.relation->name << words);
       REQUIRE(changes.size() == expected.size());
       for (size_t i = 0; i < changes.size(); ++i) REQUIRE(changes[i] == expected[i]);
     }
@@ -360,9 +377,10 @@ TEST_CASE("random histories read back exactly, by every verb at every position")
 }
 
 TEST_CASE("many random histories read back exactly", "[.slow]") {
-  const uint32_t start = std::random_device{}();
+  const char* given = getenv("VARVE_TEST_SEED");  // to run one again
+  const uint32_t start = given == nullptr ? std::random_device{}() : static_cast<uint32_t>(atoll(given));
   WARN("first seed " << start);
-  for (uint32_t seed = start; seed < start + 300; ++seed) RunSeed(seed, 60);
+  for (uint32_t seed = start; seed < start + 100; ++seed) RunSeed(seed, 60);
 }
 
 }  // namespace
