@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: PostgreSQL
 // The canonical form of a relation and its hash: schemas/README.md, "Relation version".
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "plugin/wire/wire.h"
 
@@ -25,6 +27,24 @@ void PutOptional(std::string* out, const VarveBytes& bytes) {
   PutBytes(out, bytes);
 }
 
+// The composite types, by oid: their fields decide how a stored text is read.
+void PutComposites(std::string* out, const VarveRelation* relation) {
+  std::vector<const VarveType*> composites;
+  for (size_t i = 0; i < relation->type_count; ++i) {
+    if (relation->types[i].kind == 'c') composites.push_back(&relation->types[i]);
+  }
+  std::sort(composites.begin(), composites.end(),
+            [](const VarveType* a, const VarveType* b) { return a->oid < b->oid; });
+  for (const VarveType* type : composites) {
+    PutInteger(out, type->oid);
+    PutInteger(out, static_cast<uint32_t>(type->field_count));
+    for (size_t i = 0; i < type->field_count; ++i) {
+      PutBytes(out, type->fields[i].name);
+      PutInteger(out, type->fields[i].type_oid);
+    }
+  }
+}
+
 std::string CanonicalForm(const VarveRelation* relation) {
   std::string canonical = "varve-relation-1";
   PutInteger(&canonical, relation->oid);
@@ -47,6 +67,7 @@ std::string CanonicalForm(const VarveRelation* relation) {
     PutInteger(&canonical, static_cast<uint8_t>(column.not_null));
     PutInteger(&canonical, column.generated);
   }
+  PutComposites(&canonical, relation);
   return canonical;
 }
 

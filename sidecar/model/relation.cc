@@ -20,6 +20,24 @@ void PutString(std::string* out, std::string_view text) {
   out->append(text);
 }
 
+// The composite types, by oid: their fields decide how a stored text is read.
+void PutComposites(std::string* out, const std::vector<Type>& types) {
+  std::vector<const Type*> composites;
+  for (const Type& type : types) {
+    if (type.kind == 'c') composites.push_back(&type);
+  }
+  std::sort(composites.begin(), composites.end(),
+            [](const Type* a, const Type* b) { return a->oid < b->oid; });
+  for (const Type* type : composites) {
+    PutInteger(out, type->oid);
+    PutInteger(out, static_cast<uint32_t>(type->fields.size()));
+    for (const TypeField& field : type->fields) {
+      PutString(out, field.name);
+      PutInteger(out, field.type_oid);
+    }
+  }
+}
+
 }  // namespace
 
 const Column* Relation::FindColumn(std::string_view column_name) const {
@@ -74,6 +92,7 @@ base::RelationVersion ComputeVersion(const Relation& relation) {
     PutInteger(&bytes, static_cast<uint8_t>(column.not_null));
     PutInteger(&bytes, static_cast<uint8_t>(column.generated));
   }
+  PutComposites(&bytes, relation.types);
   const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
   return base::RelationVersion{hash == 0 ? 1 : hash};
 }

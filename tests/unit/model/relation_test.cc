@@ -63,6 +63,16 @@ TEST_CASE("the relation version depends on each part of its canonical form and o
   REQUIRE_FALSE(differs([](Relation* r) { r->columns[0].missing = "7"; }));
   REQUIRE_FALSE(differs([](Relation* r) { r->columns[0].default_expression = "7"; }));
   REQUIRE_FALSE(differs([](Relation* r) { r->types.resize(1); }));
+  Relation composite = relation;
+  composite.types.resize(2);
+  composite.types[0] = {16400, "public", "pair", 'c', 0, ',', {{"a", 23}}, false};
+  composite.types[1] = {16399, "public", "other", 'c', 0, ',', {}, false};
+  Relation renamed = composite;
+  renamed.types[0].fields[0].name = "b";
+  REQUIRE(ComputeVersion(renamed) != ComputeVersion(composite));
+  Relation turned = composite;
+  std::swap(turned.types[0], turned.types[1]);
+  REQUIRE(ComputeVersion(turned) == ComputeVersion(composite));
 }
 
 }  // namespace varve::model
