@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
-# The commands of docs/tutorial.md, as they stand there and in their order. Not a cheaper tier: it is what a
-# person types against a server.
+# The documentation is true: the commands of docs/tutorial.md work, as they stand there and in their order;
+# docs/reference.md names what the programs have. Not a cheaper tier: a person types it against a server.
 use strict;
 use warnings;
 
@@ -47,6 +47,25 @@ unlike($state, qr/Traceback|internal/, 'nothing odd is printed');
 is($varve->sql("select count(*) from account where owner = 'nobody'"), 0, 'the mistake is repaired');
 is($varve->sql('select balance from account where id = 900'), 5, 'what came after it stays');
 is($varve->sql('select balance from account where id = 1'), 0, 'what came before it too');
+
+# --- The reference.
+my $reference = slurp_file("$ENV{VARVE_DOCS}/reference.md");
+my $help = $varve->varve_ok('--help');
+my @verbs = $help =~ /^Subcommands:\n(.*?)\n\n/ms ? $1 =~ /^  (\w+)/mg : ();
+cmp_ok(scalar @verbs, '>=', 13, 'varve --help lists its verbs');
+for my $verb (@verbs)
+{
+	like($reference, qr/`$verb\b/, "varve $verb is in the reference");
+	my %options = map { $_ => 1 } $varve->varve_ok($verb, '--help') =~ /^  (?:-\w,)?(--[\w-]+)/mg;
+	delete $options{'--help'};
+	like($reference, qr/\Q$_\E\b/, "varve $verb $_ is in the reference") for sort keys %options;
+}
+my $paths = $varve->get_json('/v1/openapi.json')->{paths};
+for my $path (sort keys %$paths)
+{
+	like($reference, qr/`\U$_\E \Q$path\E`/, "\U$_\E $path is in the reference")
+	  for grep { /^(get|post|delete)$/ } keys %{ $paths->{$path} };
+}
 
 $varve->stop_varved;
 done_testing;
