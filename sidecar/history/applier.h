@@ -39,6 +39,8 @@ class Applier {
   // A table as the change at hand finds it.
   struct Table {
     RelationPtr relation;  // null: not seen yet
+    // Equal to `relation`, and alive as long as the batch at hand.
+    const model::Relation* seen = nullptr;
     bool applies = false;  // its rows are known, so changes are applied
     std::optional<Place> last_truncate;
   };
@@ -68,6 +70,7 @@ class Applier {
 
   // apply_table.cc
   Table* FindTable(base::TableOid oid);
+  base::Result<uint16_t> KeepRelation(const RelationPtr& relation);
   base::Status NoteVersion(const model::Change& change, Place place, Table* table);
   void AddEvent(base::TableOid oid, Table* table, TableEvent event);
   base::Status ApplyTruncate(const model::Change& change, Place place, Table* table);
@@ -100,8 +103,8 @@ class Applier {
   store::Batch pending_;
   std::unordered_map<base::TableOid, Table> tables_;
   // Known to the catalog; the write that stores them is pending, or was given up with its session.
-  std::set<base::RelationVersion> pending_relations_;
-  std::set<base::RelationVersion> lost_relations_;
+  std::set<store::RelationId> pending_relations_;
+  std::set<store::RelationId> lost_relations_;
   std::vector<model::Cell> cells_;      // scratch
   std::vector<model::Cell> old_cells_;  // scratch
 

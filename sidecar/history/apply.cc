@@ -38,6 +38,7 @@ Applier::Applier(store::Store* store, Catalog* catalog, Visibility* visibility, 
 
 Status Applier::Append(const model::Batch& batch) {
   if (failed_) return Fail(*failed_);
+  for (auto& [oid, table] : tables_) table.seen = nullptr;  // the batch before may be gone
   for (const model::TransactionPiece& piece : batch.pieces) {
     const Status status = AppendPiece(batch, piece);
     if (!status) {
@@ -130,14 +131,14 @@ Status Applier::ApplyTableChange(const model::Change& change, Place place) {
     CHECK(change.op == model::Op::kDrop || change.op == model::Op::kUntrack);
     if (!catalog_->HasTable(change.table)) return {};
     const EventKind kind = change.op == model::Op::kDrop ? EventKind::kDrop : EventKind::kUntrack;
-    AddEvent(change.table, FindTable(change.table), TableEvent{place, kind, {}, {}});
+    AddEvent(change.table, FindTable(change.table), TableEvent{place, kind, {}, 0, {}});
     return {};
   }
   Table* table = FindTable(change.table);
   RETURN_IF_ERROR(NoteVersion(change, place, table));
   if (change.op == model::Op::kTruncate) return ApplyTruncate(change, place, table);
   if (change.op == model::Op::kRewrite && table->applies) {
-    AddEvent(change.table, table, TableEvent{place, EventKind::kRewrite, {}, {}});
+    AddEvent(change.table, table, TableEvent{place, EventKind::kRewrite, {}, 0, {}});
   }
   return {};
 }

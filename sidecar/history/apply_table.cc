@@ -11,6 +11,7 @@ namespace varve::history {
 
 using base::ErrorCode;
 using base::Fail;
+using base::Result;
 using base::Status;
 using store::Family;
 
@@ -53,40 +54,50 @@ void Applier::AddEvent(base::TableOid oid, Table* table, TableEvent event) {
   if (event.kind == EventKind::kTruncate) table->last_truncate = event.place;
   if (IsStop(event.kind)) table->applies = false;
   pending_.Put(Family::kCatalog, store::EventKey(oid, event.place, event.kind),
-               store::EncodeEvent(store::EventRecord{event.version, event.text}));
+               store::EncodeEvent(store::EventRecord{event.version, event.definition, event.text}));
   catalog_->AddEvent(oid, std::move(event));
 }
 
-// A table begins to exist, or has another relation version, with the first change that says so.
+// The number of the definition, which is stored when it is not yet.
+Result<uint16_t> Applier::KeepRelation(const RelationPtr& relation) {
+  bool is_new = false;
+  const uint16_t definition = catalog_->AddRelation(relation, &is_new);
+  const store::RelationId id{relation->version, definition};
+  if (is_new || lost_relations_.count(id) != 0) {
+    pending_.Put(Family::kCatalog, store::RelationKey(id.version, id.definition),
+                 store::EncodeRelation(*relation));
+    lost_relations_.erase(id);
+    pending_relations_.insert(id);
+  }
+  return definition;
+}
+
+// A table begins to exist, or has another relation version or definition, with the first change that says so.
 Status Applier::NoteVersion(const model::Change& change, Place place, Table* table) {
   CHECK(change.relation != nullptr);
   const model::Relation& relation = *change.relation;
-  if (table->relation != nullptr && table->relation->version == relation.version) return {};
-  RelationPtr kept;
-  if (catalog_->HasRelation(relation.version) && lost_relations_.count(relation.version) == 0) {
-    ASSIGN_OR_RETURN(kept, catalog_->FindRelation(relation.version));
-  } else {
-    if (relation.oid != change.table || model::ComputeVersion(relation) != relation.version) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  fmt::format("the relation message of {} does not match its version {:016x}",
-                              relation.QualifiedName(), relation.version.value));
-    }
-    kept = std::make_shared<const model::Relation>(relation);
-    pending_.Put(Family::kCatalog, store::RelationKey(relation.version), store::EncodeRelation(relation));
-    catalog_->AddRelation(kept);
-    lost_relations_.erase(relation.version);
-    pending_relations_.insert(relation.version);
+  if (table->seen == &relation) return {};
+  if (table->relation != nullptr && *table->relation == relation) {
+    table->seen = &relation;
+    return {};
+  }
+  if (relation.oid != change.table || model::ComputeVersion(relation) != relation.version) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("the relation message of {} does not match its version {:016x}",
+                            relation.QualifiedName(), relation.version.value));
   }
   const RelationPtr before = table->relation;
-  table->relation = kept;
-  AddEvent(change.table, table, TableEvent{place, EventKind::kVersion, relation.version, {}});
+  table->relation = std::make_shared<const model::Relation>(relation);
+  table->seen = &relation;
+  ASSIGN_OR_RETURN(const uint16_t definition, KeepRelation(table->relation));
+  AddEvent(change.table, table, TableEvent{place, EventKind::kVersion, relation.version, definition, {}});
   if (before == nullptr) {
-    AddEvent(change.table, table, TableEvent{place, EventKind::kLate, {}, {}});
+    AddEvent(change.table, table, TableEvent{place, EventKind::kLate, {}, 0, {}});
   } else if (table->applies) {
-    std::string difference = KeyDifference(*before, *kept);
+    std::string difference = KeyDifference(*before, relation);
     if (!difference.empty()) {
       AddEvent(change.table, table,
-               TableEvent{place, EventKind::kKeyChange, relation.version, std::move(difference)});
+               TableEvent{place, EventKind::kKeyChange, relation.version, 0, std::move(difference)});
     }
   }
   return {};
@@ -102,7 +113,7 @@ Status Applier::ApplyTruncate(const model::Change& change, Place place, Table* t
   record.cascade = change.truncate_cascade;
   record.restart_identity = change.truncate_restart_identity;
   pending_.Put(Family::kLog, store::LogKey(place), store::EncodeLog(record));
-  AddEvent(change.table, table, TableEvent{place, EventKind::kTruncate, {}, {}});
+  AddEvent(change.table, table, TableEvent{place, EventKind::kTruncate, {}, 0, {}});
   ++open_->record.tables[change.table].truncates;
   return {};
 }

@@ -161,12 +161,12 @@ Status Baseline::WriteMark(const ReadPoint& point) {
     for (const auto& [oid, table] : tables_) {
       const base::RelationVersion version = table.relation->version;
       const Place place{point.position, base::Seq{}};
-      batch.Put(Family::kCatalog, store::RelationKey(version), store::EncodeRelation(*table.relation));
+      batch.Put(Family::kCatalog, store::RelationKey(version, 0), store::EncodeRelation(*table.relation));
       batch.Put(Family::kCatalog, store::EventKey(oid, place, EventKind::kVersion),
-                store::EncodeEvent(store::EventRecord{version, {}}));
+                store::EncodeEvent(store::EventRecord{version, 0, {}}));
       if (table.excluded) {
         batch.Put(Family::kCatalog, store::EventKey(oid, place, EventKind::kExcluded),
-                  store::EncodeEvent(store::EventRecord{version, *table.excluded}));
+                  store::EncodeEvent(store::EventRecord{version, 0, *table.excluded}));
       }
     }
   }

@@ -44,11 +44,18 @@ Status Catalog::Load(const store::Store& store) {
 }
 
 Status Catalog::LoadRelations(const store::Store& store) {
-  return WalkTag(store, CatalogTag::kRelation, [this](std::string_view, std::string_view value) -> Status {
-    ASSIGN_OR_RETURN(model::Relation relation, store::DecodeRelation(value));
-    AddRelation(std::make_shared<const model::Relation>(std::move(relation)));
-    return {};
-  });
+  return WalkTag(store, CatalogTag::kRelation,
+                 [this](std::string_view key, std::string_view value) -> Status {
+                   const auto id = store::ParseRelationKey(key);
+                   ASSIGN_OR_RETURN(model::Relation relation, store::DecodeRelation(value));
+                   if (!id || id->version != relation.version) {
+                     return Fail(ErrorCode::kInternal, "the store holds a damaged key of a relation version");
+                   }
+                   base::MutexLock lock(&mutex_);
+                   relations_[id->version][id->definition] =
+                       std::make_shared<const model::Relation>(std::move(relation));
+                   return {};
+                 });
 }
 
 Status Catalog::LoadEvents(const store::Store& store) {
@@ -56,11 +63,13 @@ Status Catalog::LoadEvents(const store::Store& store) {
     const auto id = store::ParseEventKey(key);
     if (!id) return Fail(ErrorCode::kInternal, "the store holds a damaged key of a table event");
     ASSIGN_OR_RETURN(store::EventRecord record, store::DecodeEvent(value));
-    if (id->kind == EventKind::kVersion && !HasRelation(record.version)) {
+    TableEvent event{id->place, id->kind, record.version, record.definition, std::move(record.text)};
+    base::MutexLock lock(&mutex_);
+    if (id->kind == EventKind::kVersion && RelationOf(&event) == nullptr) {
       return Fail(ErrorCode::kInternal, fmt::format("the store lacks relation version {:016x} of table {}",
                                                     record.version.value, id->table.value));
     }
-    AddEvent(id->table, TableEvent{id->place, id->kind, record.version, std::move(record.text)});
+    tables_[id->table].timeline.Add(std::move(event));
     return {};
   });
 }
@@ -75,14 +84,19 @@ Status Catalog::LoadChanges(const store::Store& store) {
   });
 }
 
-bool Catalog::HasRelation(base::RelationVersion version) const {
+uint16_t Catalog::AddRelation(const RelationPtr& relation, bool* is_new) {
   base::MutexLock lock(&mutex_);
-  return relations_.count(version) != 0;
-}
-
-void Catalog::AddRelation(RelationPtr relation) {
-  base::MutexLock lock(&mutex_);
-  relations_.emplace(relation->version, std::move(relation));
+  std::map<uint16_t, RelationPtr>& definitions = relations_[relation->version];
+  for (const auto& [number, definition] : definitions) {
+    if (*definition == *relation) {
+      *is_new = false;
+      return number;
+    }
+  }
+  *is_new = true;
+  const auto number = static_cast<uint16_t>(definitions.empty() ? 0 : definitions.rbegin()->first + 1);
+  definitions.emplace(number, relation);
+  return number;
 }
 
 void Catalog::AddEvent(base::TableOid table, TableEvent event) {
@@ -117,11 +131,15 @@ const Catalog::Table* Catalog::TableLocked(base::TableOid table) const {
 
 RelationPtr Catalog::RelationLocked(base::RelationVersion version) const {
   const auto found = relations_.find(version);
-  return found == relations_.end() ? nullptr : found->second;
+  return found == relations_.end() || found->second.empty() ? nullptr : found->second.begin()->second;
 }
 
 RelationPtr Catalog::RelationOf(const TableEvent* event) const {
-  return event == nullptr ? nullptr : RelationLocked(event->version);
+  if (event == nullptr) return nullptr;
+  const auto found = relations_.find(event->version);
+  if (found == relations_.end()) return nullptr;
+  const auto definition = found->second.find(event->definition);
+  return definition == found->second.end() ? nullptr : definition->second;
 }
 
 bool Catalog::HasTable(base::TableOid table) const {
@@ -154,6 +172,13 @@ Result<RelationPtr> Catalog::FindRelation(base::RelationVersion version) const {
     return Fail(ErrorCode::kInternal, fmt::format("the store lacks relation version {:016x}", version.value));
   }
   return relation;
+}
+
+Result<RelationPtr> Catalog::FindRelationAt(base::TableOid table, base::RelationVersion version,
+                                            Place place) const {
+  RelationPtr relation = VersionAt(table, place);
+  if (relation != nullptr && relation->version == version) return relation;
+  return FindRelation(version);
 }
 
 Result<TableView> Catalog::ViewAt(base::TableOid table, base::Position position) const {
@@ -193,7 +218,7 @@ RelationPtr Catalog::VersionBefore(base::TableOid table, Place place) const {
 const model::Column* Catalog::FirstColumnLocked(const Table& table, uint16_t attnum) const {
   for (const TableEvent& event : table.timeline.events()) {
     if (event.kind != EventKind::kVersion) continue;
-    const RelationPtr version = RelationLocked(event.version);
+    const RelationPtr version = RelationOf(&event);
     const model::Column* column = version == nullptr ? nullptr : version->FindAttnum(attnum);
     if (column != nullptr) return column;
   }

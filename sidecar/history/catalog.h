@@ -44,8 +44,8 @@ class Catalog {
   void Clear();
 
   // --- The writer's side.
-  bool HasRelation(base::RelationVersion version) const EXCLUDES(mutex_);
-  void AddRelation(RelationPtr relation) EXCLUDES(mutex_);
+  // The number of this definition among those of its version; a new one gets the next number.
+  uint16_t AddRelation(const RelationPtr& relation, bool* is_new) EXCLUDES(mutex_);
   void AddEvent(base::TableOid table, TableEvent event) EXCLUDES(mutex_);
   void AddChanges(base::TableOid table, uint64_t changes) EXCLUDES(mutex_);
   uint64_t Changes(base::TableOid table) const EXCLUDES(mutex_);
@@ -56,8 +56,11 @@ class Catalog {
   std::vector<base::TableOid> TableOids() const EXCLUDES(mutex_);
   // "public.accounts" as of the position, or the OID as text.
   std::string TableName(base::TableOid table, base::Position position) const EXCLUDES(mutex_);
-  // Errors: kInternal.
+  // Any definition of the version: what rows look like is the same in all. Errors: kInternal.
   base::Result<RelationPtr> FindRelation(base::RelationVersion version) const EXCLUDES(mutex_);
+  // The version as the table's change at the place had it. Errors: kInternal.
+  base::Result<RelationPtr> FindRelationAt(base::TableOid table, base::RelationVersion version,
+                                           Place place) const EXCLUDES(mutex_);
   // Errors: as History::RelationAt.
   base::Result<TableView> ViewAt(base::TableOid table, base::Position position) const EXCLUDES(mutex_);
   // The newest version at or before the place; nullptr when there was none. Does not care whether the rows
@@ -98,7 +101,7 @@ class Catalog {
   base::Status LoadChanges(const store::Store& store) EXCLUDES(mutex_);
 
   mutable base::Mutex mutex_;
-  std::unordered_map<base::RelationVersion, RelationPtr> relations_ GUARDED_BY(mutex_);
+  std::unordered_map<base::RelationVersion, std::map<uint16_t, RelationPtr>> relations_ GUARDED_BY(mutex_);
   std::map<base::TableOid, Table> tables_ GUARDED_BY(mutex_);
 };
 

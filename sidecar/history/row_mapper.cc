@@ -27,7 +27,7 @@ void ShownRow::Point(base::Position since, std::string_view image) {
 
 base::Status RowPainter::Paint(base::TableOid table, const RelationPtr& target, base::RelationVersion version,
                                std::string_view image, base::Position since, ShownRow* shown) {
-  RowMapper& mapper = mappers_.try_emplace(target->version, catalog_, table, target).first->second;
+  RowMapper& mapper = mappers_.try_emplace(target.get(), catalog_, table, target).first->second;
   shown->relation = target;
   const base::Status mapped = mapper.Map(version, image, &shown->cells);
   if (!mapped) {

@@ -52,7 +52,7 @@ class RowPainter {
 
  private:
   const Catalog* catalog_;
-  std::map<base::RelationVersion, RowMapper> mappers_;  // by the version to show under
+  std::map<const model::Relation*, RowMapper> mappers_;  // by the relation to show under, which they keep
 };
 
 // Attnums of columns that both rows' relations have and whose cells differ in kind or bytes.

@@ -37,6 +37,11 @@ void DescribeColumn(const model::Relation& before, const model::Column& from, co
   if (from.not_null != to.not_null) {
     words->push_back(fmt::format("column {} {}", to.name, to.not_null ? "set not null" : "may be null now"));
   }
+  if (from.default_expression != to.default_expression) {
+    words->push_back(to.default_expression.empty()
+                         ? fmt::format("column {} has no default any more", to.name)
+                         : fmt::format("column {} has the default {}", to.name, to.default_expression));
+  }
   if (from.generated != to.generated) {
     words->push_back(fmt::format("column {} {}", to.name,
                                  to.generated != 0 ? "is generated now" : "is no longer generated"));
@@ -47,7 +52,6 @@ void DescribeColumn(const model::Relation& before, const model::Column& from, co
 
 std::vector<std::string> DescribeSchemaChange(const model::Relation& before, const model::Relation& after) {
   std::vector<std::string> words;
-  if (before.version == after.version) return words;
   if (before.QualifiedName() != after.QualifiedName()) {
     words.push_back(fmt::format("table {} renamed to {}", before.QualifiedName(), after.QualifiedName()));
   }
@@ -70,7 +74,7 @@ std::vector<std::string> DescribeSchemaChange(const model::Relation& before, con
   if (before.identity != after.identity) {
     words.push_back(fmt::format("replica identity changed from {} to {}", before.identity, after.identity));
   }
-  if (words.empty()) words.push_back("definition changed");
+  if (words.empty() && before.version != after.version) words.push_back("definition changed");
   return words;
 }
 

@@ -114,7 +114,7 @@ Result<bool> StepReader::ShowStep(store::Place place, const store::LogRecord& re
     view.message_content = record.image;
     return callback(view);
   }
-  ASSIGN_OR_RETURN(const RelationPtr relation, catalog_->FindRelation(record.version));
+  ASSIGN_OR_RETURN(const RelationPtr relation, catalog_->FindRelationAt(record.table, record.version, place));
   view.relation = relation.get();
   if (record.op == model::Op::kTruncate) {
     view.kind = ChangeKind::kTruncate;
@@ -125,7 +125,7 @@ Result<bool> StepReader::ShowStep(store::Place place, const store::LogRecord& re
 
 Result<bool> StepReader::ShowRow(store::Place place, const store::LogRecord& record, ChangeView* view,
                                  const ChangeCallback& callback) {
-  ASSIGN_OR_RETURN(const RelationPtr relation, catalog_->FindRelation(record.version));
+  ASSIGN_OR_RETURN(const RelationPtr relation, catalog_->FindRelationAt(record.table, record.version, place));
   ShownRow before;
   ShownRow after;
   RowVersion stored;

@@ -19,6 +19,7 @@ struct TableEvent {
   Place place;
   EventKind kind = EventKind::kVersion;
   base::RelationVersion version;  // kVersion, kKeyChange
+  uint16_t definition = 0;        // kVersion: which definition of the version
   std::string text;               // kExcluded, kKeyChange: why
 };
 

@@ -142,10 +142,22 @@ std::optional<XidEntry> ParseXidKey(std::string_view key) {
 
 std::string CatalogKey(CatalogTag tag) { return std::string(1, static_cast<char>(tag)); }
 
-std::string RelationKey(base::RelationVersion version) {
+std::string RelationKey(base::RelationVersion version, uint16_t definition) {
   std::string out = CatalogKey(CatalogTag::kRelation);
-  ByteWriter(&out).U64(version.value);
+  ByteWriter(&out).U64(version.value).U16(definition);
   return out;
+}
+
+std::optional<RelationId> ParseRelationKey(std::string_view key) {
+  ByteReader reader(key);
+  const uint8_t tag = reader.U8();
+  RelationId id;
+  id.version.value = reader.U64();
+  id.definition = reader.U16();
+  if (!reader.AtEnd() || static_cast<char>(tag) != static_cast<char>(CatalogTag::kRelation)) {
+    return std::nullopt;
+  }
+  return id;
 }
 
 std::string ChangesKey(base::TableOid table) {

@@ -37,7 +37,7 @@ enum class CatalogTag : char {
   kIdentity = 'i',
   kBaseline = 'b',   // present iff the first copy is complete
   kPublished = 'p',  // what readers see
-  kRelation = 'r',   // relation version -> Relation
+  kRelation = 'r',   // relation version, definition -> Relation
   kEvent = 'e',      // table, position, seq, kind -> EventRecord's payload
   kChanges = 'c',    // table -> changes since the first copy
   kTag = 'g',        // name -> ReadPointRecord
@@ -99,7 +99,14 @@ struct XidEntry {
 std::optional<XidEntry> ParseXidKey(std::string_view key);
 
 std::string CatalogKey(CatalogTag tag);
-std::string RelationKey(base::RelationVersion version);
+// One relation version may be defined more than once: types and defaults are not part of its hash.
+std::string RelationKey(base::RelationVersion version, uint16_t definition);
+struct RelationId {
+  base::RelationVersion version;
+  uint16_t definition = 0;
+  auto operator<=>(const RelationId&) const = default;
+};
+std::optional<RelationId> ParseRelationKey(std::string_view key);
 std::string ChangesKey(base::TableOid table);
 std::string TagKey(std::string_view name);
 std::string EventKey(base::TableOid table, Place place, EventKind kind);

@@ -215,7 +215,7 @@ base::Result<IdentityRecord> DecodeIdentity(std::string_view bytes) {
 
 std::string EncodeEvent(const EventRecord& record) {
   std::string out;
-  ByteWriter(&out).U64(record.version.value).String(record.text);
+  ByteWriter(&out).U64(record.version.value).U16(record.definition).String(record.text);
   return out;
 }
 
@@ -223,6 +223,7 @@ base::Result<EventRecord> DecodeEvent(std::string_view bytes) {
   ByteReader reader(bytes);
   EventRecord record;
   record.version.value = reader.U64();
+  record.definition = reader.U16();
   record.text = reader.String();
   if (!reader.AtEnd()) return Damaged("table event");
   return record;

@@ -107,6 +107,7 @@ base::Result<IdentityRecord> DecodeIdentity(std::string_view bytes);
 // What an event says beyond its key.
 struct EventRecord {
   base::RelationVersion version;  // kVersion, kKeyChange
+  uint16_t definition = 0;        // kVersion: which of the version's
   std::string text;               // kExcluded, kKeyChange: why
   bool operator==(const EventRecord&) const = default;
 };

@@ -77,53 +77,60 @@ void RefusesDamage(const std::string& bytes, const Decode& decode) {
   }
 }
 
+constexpr TableOid kTable{0x01020304};
+constexpr Position kPosition{0x0A0B0C0D0E0F1011};
+
 TEST_CASE("keys of every family have these bytes and read back") {
-  const TableOid table{0x01020304};
-  const Position position{0x0A0B0C0D0E0F1011};
-  CHECK(Hex(RowKey(table, "k")) == "010203046b");
-  CHECK(RowKeyBytes(RowKey(table, "key")) == "key");
-  CHECK(RowKeyTable(RowKey(table, "key")) == table);
+  CHECK(Hex(RowKey(kTable, "k")) == "010203046b");
+  CHECK(RowKeyBytes(RowKey(kTable, "key")) == "key");
+  CHECK(RowKeyTable(RowKey(kTable, "key")) == kTable);
   CHECK_FALSE(RowKeyTable("abc").has_value());
 
-  CHECK(Hex(RewindKey(RowKey(table, "k"), position)) == "010203046b0a0b0c0d0e0f1011");
-  CHECK(RewindKeyEnd(RewindKey(RowKey(table, "k"), position)) == position);
+  CHECK(Hex(RewindKey(RowKey(kTable, "k"), kPosition)) == "010203046b0a0b0c0d0e0f1011");
+  CHECK(RewindKeyEnd(RewindKey(RowKey(kTable, "k"), kPosition)) == kPosition);
   CHECK_FALSE(RewindKeyEnd("short").has_value());
 
-  CHECK(Hex(KeyframeKey(table, position, "k")) == "010203040a0b0c0d0e0f10116b");
-  CHECK(KeyframePrefix(table, position).size() == kKeyframePrefixBytes);
+  CHECK(Hex(KeyframeKey(kTable, kPosition, "k")) == "010203040a0b0c0d0e0f10116b");
+  CHECK(KeyframePrefix(kTable, kPosition).size() == kKeyframePrefixBytes);
 
-  CHECK(Hex(PositionKey(position)) == "0a0b0c0d0e0f1011");
-  CHECK(ParsePositionKey(PositionKey(position)) == position);
+  CHECK(Hex(PositionKey(kPosition)) == "0a0b0c0d0e0f1011");
+  CHECK(ParsePositionKey(PositionKey(kPosition)) == kPosition);
   CHECK_FALSE(ParsePositionKey("123456789").has_value());
 
-  const Place place{position, Seq{5}};
+  const Place place{kPosition, Seq{5}};
   CHECK(Hex(LogKey(place)) == "0a0b0c0d0e0f101100000005");
   CHECK(ParseLogKey(LogKey(place)) == place);
   CHECK_FALSE(ParseLogKey("x").has_value());
 
-  CHECK(Hex(TimeKey(base::Timestamp{-2}, position)) == "7ffffffffffffffe0a0b0c0d0e0f1011");
-  CHECK(TimeKeyPosition(TimeKey(base::Timestamp{-2}, position)) == position);
-  CHECK(TimeKey(base::Timestamp{-2}, position) < TimeKey(base::Timestamp{1}, Position{}));
+  CHECK(Hex(TimeKey(base::Timestamp{-2}, kPosition)) == "7ffffffffffffffe0a0b0c0d0e0f1011");
+  CHECK(TimeKeyPosition(TimeKey(base::Timestamp{-2}, kPosition)) == kPosition);
+  CHECK(TimeKey(base::Timestamp{-2}, kPosition) < TimeKey(base::Timestamp{1}, Position{}));
 
   const base::FullXid xid{0x0000000700000009};
-  CHECK(Hex(XidKey(xid, position)) == "00000009000000070a0b0c0d0e0f1011");
-  CHECK(ParseXidKey(XidKey(xid, position))->xid == xid);
-  CHECK(ParseXidKey(XidKey(xid, position))->position == position);
+  CHECK(Hex(XidKey(xid, kPosition)) == "00000009000000070a0b0c0d0e0f1011");
+  CHECK(ParseXidKey(XidKey(xid, kPosition))->xid == xid);
+  CHECK(ParseXidKey(XidKey(xid, kPosition))->position == kPosition);
+}
 
+TEST_CASE("keys of the catalog have these bytes and read back") {
+  const Place place{kPosition, Seq{5}};
   CHECK(CatalogKey(CatalogTag::kStoreVersion) == "v");
   CHECK(CatalogKey(CatalogTag::kIdentity) == "i");
   CHECK(CatalogKey(CatalogTag::kBaseline) == "b");
   CHECK(CatalogKey(CatalogTag::kPublished) == "p");
-  CHECK(Hex(RelationKey(RelationVersion{0x1122334455667788})) == "721122334455667788");
-  CHECK(Hex(ChangesKey(table)) == "6301020304");
+  const RelationVersion version{0x1122334455667788};
+  CHECK(Hex(RelationKey(version, 2)) == "7211223344556677880002");
+  CHECK(ParseRelationKey(RelationKey(version, 2)) == RelationId{version, 2});
+  CHECK_FALSE(ParseRelationKey("r").has_value());
+  CHECK(Hex(ChangesKey(kTable)) == "6301020304");
   CHECK(TagKey("before") == "gbefore");
-  CHECK(Hex(EventKey(table, place, EventKind::kTruncate)) == "65010203040a0b0c0d0e0f10110000000502");
-  const auto event = ParseEventKey(EventKey(table, place, EventKind::kExcluded));
+  CHECK(Hex(EventKey(kTable, place, EventKind::kTruncate)) == "65010203040a0b0c0d0e0f10110000000502");
+  const auto event = ParseEventKey(EventKey(kTable, place, EventKind::kExcluded));
   REQUIRE(event.has_value());
-  CHECK(event->table == table);
+  CHECK(event->table == kTable);
   CHECK(event->place == place);
   CHECK(event->kind == EventKind::kExcluded);
-  CHECK_FALSE(ParseEventKey(EventKey(table, place, static_cast<EventKind>(9))).has_value());
+  CHECK_FALSE(ParseEventKey(EventKey(kTable, place, static_cast<EventKind>(9))).has_value());
   CHECK(PrefixEnd(std::string("a\xFF")) == "b");
   CHECK(PrefixEnd("\xFF").empty());
 }
@@ -284,9 +291,10 @@ TEST_CASE("transactions, read points, the published position and the identity ha
   CHECK(DecodeIdentity(EncodeIdentity(identity)).value() == identity);
   RefusesDamage(EncodeIdentity(identity), DecodeIdentity);
 
-  const EventRecord event{RelationVersion{1}, "why"};
+  const EventRecord event{RelationVersion{1}, 2, "why"};
   CHECK(Hex(EncodeEvent(event)) ==
         "0000000000000001"
+        "0002"
         "03776879");
   CHECK(DecodeEvent(EncodeEvent(event)).value() == event);
   RefusesDamage(EncodeEvent(event), DecodeEvent);
