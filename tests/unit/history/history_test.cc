@@ -1,57 +1,13 @@
 // SPDX-License-Identifier: PostgreSQL
-#include "tests/support/catch.h"
-#include "tests/unit/history/stream.h"
-#include "tests/unit/store/temporary_directory.h"
+#include "tests/unit/history/fixture.h"
 
 namespace varve::test {
 namespace {
 
 using base::ErrorCode;
 using base::Position;
-using history::ChangeKind;
-using history::ChangeView;
 
-struct Fixture {
-  TemporaryDirectory directory;
-  FixedClock clock;
-  std::unique_ptr<history::History> history = OpenHistory(directory.path(), &clock);
-  RelationPtr accounts = Accounts();
-
-  void Start(const std::vector<Cells>& rows) {
-    REQUIRE(CopyTables(history.get(), {{accounts, rows}}));
-    REQUIRE(history->BeginSession(base::FullXid{(uint64_t{3} << 32) | 700}));
-  }
-  void Apply(const TestTransaction& transaction) {
-    const base::Status status = AppendWhole(history.get(), transaction);
-    if (!status) FAIL(status.error().message);
-    REQUIRE(history->Publish());
-  }
-  void Reopen() {
-    history.reset();
-    history = OpenHistory(directory.path(), &clock);
-    REQUIRE(history->BeginSession(base::FullXid{(uint64_t{3} << 32) | 700}));
-  }
-  std::optional<Cells> Get(int32_t id, uint64_t lsn) {
-    const auto row = history->Get(accounts->oid, KeyOf(*accounts, {{1, Int4(id)}}), Position{lsn});
-    if (!row) FAIL(row.error().message);
-    if (!*row) return std::nullopt;
-    return CellsOf(*(*row)->relation, (*row)->cells);
-  }
-  std::vector<Cells> Scan(uint64_t lsn, const history::ScanOptions& options = {}) {
-    std::vector<Cells> rows;
-    const auto status = history->Scan(accounts->oid, Position{lsn}, options,
-                                      [&](const history::Row& row) -> base::Result<bool> {
-                                        rows.push_back(CellsOf(row));
-                                        return true;
-                                      });
-    if (!status) FAIL(status.error().message);
-    return rows;
-  }
-};
-
-Cells Account(int32_t id, const std::string& name, const std::optional<std::string>& note = std::nullopt) {
-  return {{1, Int4(id)}, {2, name}, {3, note}};
-}
+using Fixture = HistoryFixture;
 
 TEST_CASE("rows of the first copy are there from the consistent point on, across changes and reopening") {
   Fixture f;

@@ -378,7 +378,8 @@ TEST_CASE("random histories read back exactly, by every verb at every position")
 
 TEST_CASE("many random histories read back exactly", "[.slow]") {
   const char* given = getenv("VARVE_TEST_SEED");  // to run one again
-  const uint32_t start = given == nullptr ? std::random_device{}() : static_cast<uint32_t>(atoll(given));
+  const uint32_t start =
+      given == nullptr ? std::random_device{}() : static_cast<uint32_t>(strtoul(given, nullptr, 10));
   WARN("first seed " << start);
   for (uint32_t seed = start; seed < start + 100; ++seed) RunSeed(seed, 60);
 }
