@@ -195,4 +195,4 @@ level = "{log_level}"
 
     def wait(self, reference, seconds=120):
         """Until everything at or before the reference is readable."""
-        self.run("wait", reference, timeout=seconds)
+        self.run("wait", reference, "--timeout", str(seconds), timeout=seconds + 30)
