@@ -40,8 +40,8 @@ Status RestoreRow(Store* store, base::TableOid table, std::string_view key, base
     if (restored) continue;
     restored = true;
     ASSIGN_OR_RETURN(const store::VersionRecord record, store::DecodeVersion(rewinds.value()));
-    // A version that the first copy has needs no head.
-    if (record.start.position == first) {
+    // A version that the first copy has needs no head. One that begins above the position was inserted there.
+    if (record.start.position == first || record.start.position > published) {
       batch->Delete(Family::kHead, row_key);
     } else {
       batch->Put(Family::kHead, row_key, rewinds.value());

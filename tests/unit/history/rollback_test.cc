@@ -3,14 +3,12 @@
 
 #include "tests/unit/history/fixture.h"
 
-namespace varve {
+namespace varve::test {
+namespace {
 
 using base::Position;
-using test::Account;
-using test::AppendWhole;
-using test::KeyOf;
-using test::TestTransaction;
-using Fixture = test::HistoryFixture;
+
+using Fixture = HistoryFixture;
 
 // Larger than what the applier keeps in memory, so that each transaction is written before it is published.
 const std::string kLarge(size_t{5} << 20, 'x');
@@ -18,7 +16,8 @@ const std::string kLarge(size_t{5} << 20, 'x');
 TEST_CASE("transactions that were written and not published are taken back, however often they met one row") {
   Fixture f;
   f.Start({Account(1, "ann")});
-  const TestTransaction insert = TestTransaction{1100, 701, 2'000'000}.Insert(f.accounts, Account(2, "b", kLarge));
+  const TestTransaction insert =
+      TestTransaction{1100, 701, 2'000'000}.Insert(f.accounts, Account(2, "b", kLarge));
   const TestTransaction update = TestTransaction{1200, 702, 3'000'000}
                                      .Update(f.accounts, Account(2, "b2", kLarge))
                                      .Update(f.accounts, Account(1, "a2", kLarge));
@@ -30,7 +29,7 @@ TEST_CASE("transactions that were written and not published are taken back, howe
     if (round == 0) {
       f.Reopen();
     } else {
-      REQUIRE(f.history->BeginSession(test::kXidNear));
+      REQUIRE(f.history->BeginSession(kXidNear));
     }
     CHECK(f.Scan(1000).size() == 1);
   }
@@ -43,4 +42,5 @@ TEST_CASE("transactions that were written and not published are taken back, howe
   CHECK_FALSE(f.Get(2, 1300).has_value());
 }
 
-}  // namespace varve
+}  // namespace
+}  // namespace varve::test
