@@ -131,6 +131,10 @@ class Session:
             while mark not in outcome:
                 outcome += b"\n" + self._read_line(deadline, statement)
             error, sqlstate, message = (outcome[: outcome.index(mark)].decode().strip() + "  ").split(" ", 2)
+            if error == "true" and not sqlstate.strip():
+                # Only libpq's own errors have no SQLSTATE: the server went away under the statement.
+                self.close()
+                raise ConnectionLost("the connection was lost: " + message.strip())
             if error == "true":
                 raise SqlError(sqlstate, message, statement)
             return
