@@ -253,7 +253,7 @@ int Run(const DoctorVerb& verb, Session* session) {
   std::vector<std::string> troubles;
   const int asked = PrintVarved(session, &troubles);
   for (const std::string& trouble : troubles) {
-    output->Write(fmt::format("{}   {}\n", output->Colored(Color::kRed, "trouble"), DisplayText(trouble)));
+    output->Write(fmt::format("{}  {}\n", output->Colored(Color::kRed, "trouble"), DisplayText(trouble)));
   }
   return passed && troubles.empty() && asked == kExitDone ? kExitDone : kExitRefused;
 }
