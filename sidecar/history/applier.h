@@ -25,7 +25,7 @@ namespace varve::history {
 class Applier {
  public:
   Applier(store::Store* store, Catalog* catalog, Visibility* visibility, const ReadPoint& first,
-          const Published& published, uint64_t memory_bytes);
+          const Published& published, uint64_t pending_bytes_max, uint64_t head_cache_bytes_max);
 
   base::Status BeginSession(base::FullXid xid_epoch_base);
   base::Status Append(const model::Batch& batch);
@@ -99,6 +99,7 @@ class Applier {
   Catalog* catalog_;
   Visibility* visibility_;
   ReadPoint first_;
+  const uint64_t pending_bytes_max_;
   HeadCache heads_;
   store::Batch pending_;
   std::unordered_map<base::TableOid, Table> tables_;

@@ -15,7 +15,6 @@ using store::Family;
 
 namespace {
 
-constexpr size_t kPendingBytesMax = size_t{4} << 20;  // of an unsynced write
 constexpr uint8_t kEra = 0;
 
 tl::unexpected<base::Error> OutOfOrder(base::Position position, std::string_view what) {
@@ -26,12 +25,13 @@ tl::unexpected<base::Error> OutOfOrder(base::Position position, std::string_view
 }  // namespace
 
 Applier::Applier(store::Store* store, Catalog* catalog, Visibility* visibility, const ReadPoint& first,
-                 const Published& published, uint64_t memory_bytes)
+                 const Published& published, uint64_t pending_bytes_max, uint64_t head_cache_bytes_max)
     : store_(store),
       catalog_(catalog),
       visibility_(visibility),
       first_(first),
-      heads_(store, first.position, memory_bytes / 8),
+      pending_bytes_max_(pending_bytes_max),
+      heads_(store, first.position, head_cache_bytes_max),
       pending_(store),
       published_(published),
       appended_(published) {}
@@ -62,7 +62,7 @@ Status Applier::AppendPiece(const model::Batch& batch, const model::TransactionP
   RETURN_IF_ERROR(Prefetch(batch, piece, &keys));
   for (size_t i = 0; i < piece.count; ++i) {
     RETURN_IF_ERROR(ApplyChange(batch.changes[piece.first_change + i], &keys[i]));
-    if (pending_.bytes() + heads_.dirty_bytes() > kPendingBytesMax) {
+    if (pending_.bytes() + heads_.dirty_bytes() > pending_bytes_max_) {
       RETURN_IF_ERROR(WritePending(store::Durability::kBuffered));
     }
   }

@@ -24,6 +24,10 @@ namespace varve::history {
 struct Options {
   std::string data_dir;                         // holds store/ and identity.json
   uint64_t memory_bytes = uint64_t{256} << 20;  // block cache and memtables together
+  // What waits in memory before it is written without a sync, and what is remembered of rows that were
+  // written lately. Tests make them tiny.
+  uint64_t pending_bytes_max = uint64_t{4} << 20;
+  uint64_t head_cache_bytes_max = uint64_t{32} << 20;
 };
 
 // Which database this history is of. Stored once, at the first copy.

@@ -23,7 +23,7 @@ namespace varve::history {
 class HistoryImpl final : public History {
  public:
   HistoryImpl(std::unique_ptr<store::Store> store, const Options& options, const base::Clock* clock)
-      : store_(std::move(store)), memory_bytes_(options.memory_bytes), clock_(clock) {}
+      : store_(std::move(store)), options_(options), clock_(clock) {}
 
   // Reads what the store holds and removes what lies above the published position.
   base::Status Load();
@@ -73,7 +73,7 @@ class HistoryImpl final : public History {
   base::Result<std::shared_ptr<Applier>> ApplierInProgress() const;
 
   std::unique_ptr<store::Store> store_;
-  const uint64_t memory_bytes_;
+  const Options options_;
   const base::Clock* clock_;
   Catalog catalog_;
   Visibility visibility_;

@@ -85,8 +85,8 @@ Status HistoryImpl::Load() {
 }
 
 void HistoryImpl::StartApplier(const ReadPoint& first, const Published& published) {
-  auto applier =
-      std::make_shared<Applier>(store_.get(), &catalog_, &visibility_, first, published, memory_bytes_);
+  auto applier = std::make_shared<Applier>(store_.get(), &catalog_, &visibility_, first, published,
+                                           options_.pending_bytes_max, options_.head_cache_bytes_max);
   {
     base::MutexLock lock(&mutex_);
     applier_ = std::move(applier);

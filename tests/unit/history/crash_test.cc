@@ -21,10 +21,7 @@ using base::Position;
 void Stream(const std::string& directory, const ReferenceModel& model, uint32_t seed, int told) {
   FixedClock clock;
   std::mt19937 random(seed);
-  history::Options options;
-  options.data_dir = directory;
-  options.memory_bytes = uint64_t{16} << 20;
-  auto history = std::move(history::History::Open(options, &clock).value());
+  auto history = OpenHistory(directory, &clock, seed % 3 == 0 ? uint64_t{4} << 20 : 300);
   if (!history->BeginSession(base::FullXid{700})) _exit(2);
   const uint64_t published = history->GetStatus().published_through.value;
   for (const TestTransaction& transaction : model.transactions()) {
@@ -83,22 +80,25 @@ void RunKills(uint32_t seed, int kills_max, int transactions) {
       Stream(directory.path(), model, seed + static_cast<uint32_t>(kills), pipe_ends[1]);
     }
     close(pipe_ends[1]);
+    // Killed some moments after it has published for the n-th time, or while it opens the store.
+    int left = static_cast<int>(static_cast<uint32_t>(random()) % 40);
+    uint64_t through = 0;
+    while (left-- > 0 && read(pipe_ends[0], &through, sizeof(through)) == sizeof(through)) {
+      told = std::max(told, through);
+    }
     if (kills < kills_max) {
-      std::this_thread::sleep_for(
-          std::chrono::microseconds(20'000 + static_cast<uint32_t>(random()) % 120'000));
+      std::this_thread::sleep_for(std::chrono::microseconds(static_cast<uint32_t>(random()) % 4000));
       kill(child, SIGKILL);
     }
+    while (read(pipe_ends[0], &through, sizeof(through)) == sizeof(through)) told = std::max(told, through);
+    close(pipe_ends[0]);
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);
     REQUIRE((WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) == 0)));
-    for (uint64_t through; read(pipe_ends[0], &through, sizeof(through)) == sizeof(through);) {
-      told = std::max(told, through);
-    }
-    close(pipe_ends[0]);
-
     const auto history = OpenHistory(directory.path(), &clock);
     const uint64_t published = history->GetStatus().published_through.value;
     REQUIRE(published >= told);
+
     CheckMoment(*history, model.MomentAt(published), published);
     const uint64_t some = kFirstLsn + static_cast<uint32_t>(random()) % (published - kFirstLsn + 1);
     CheckMoment(*history, model.MomentAt(some), some);

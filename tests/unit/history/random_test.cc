@@ -319,7 +319,9 @@ class Driver {
   history::History& history() { return *history_; }
   void Reopen() {
     history_.reset();
-    history_ = OpenHistory(directory_.path(), &clock_);
+    // From writing each change at once to keeping everything until it is published.
+    const uint64_t pending_bytes_max = Random(3) == 0 ? 1 : Random(2) == 0 ? 300 : uint64_t{4} << 20;
+    history_ = OpenHistory(directory_.path(), &clock_, pending_bytes_max);
     Must(history_->BeginSession(base::FullXid{700}));
   }
 

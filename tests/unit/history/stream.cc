@@ -174,10 +174,13 @@ base::Status AppendWhole(history::History* history, const TestTransaction& trans
 
 history::Identity SampleIdentity() { return history::Identity{7, 1, 5, "shop", "varve", "varve", "UTF8"}; }
 
-std::unique_ptr<history::History> OpenHistory(const std::string& directory, const base::Clock* clock) {
+std::unique_ptr<history::History> OpenHistory(const std::string& directory, const base::Clock* clock,
+                                              uint64_t pending_bytes_max) {
   history::Options options;
   options.data_dir = directory;
   options.memory_bytes = uint64_t{32} << 20;
+  options.pending_bytes_max = pending_bytes_max;
+  options.head_cache_bytes_max = 2000;
   auto history = history::History::Open(options, clock);
   if (!history) FAIL(history.error().message);
   return std::move(*history);

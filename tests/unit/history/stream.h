@@ -89,7 +89,9 @@ inline constexpr uint64_t kFirstLsn = 1000;
 inline constexpr int64_t kFirstTime = 1'000'000;
 
 history::Identity SampleIdentity();
-std::unique_ptr<history::History> OpenHistory(const std::string& directory, const base::Clock* clock);
+// By default almost every change is written before its transaction is published.
+std::unique_ptr<history::History> OpenHistory(const std::string& directory, const base::Clock* clock,
+                                              uint64_t pending_bytes_max = 200);
 // Makes the first copy at kFirstLsn.
 base::Status CopyTables(history::History* history,
                         const std::vector<std::pair<RelationPtr, std::vector<Cells>>>& tables);
