@@ -98,7 +98,8 @@ class _Steps:
     def take(self, line):
         step = json.loads(line)
         place = (position_number(step["position"]), step["seq"])
-        if place <= self._last:
+        # A change of columns is told at the place of the first row that shows it.
+        if place <= self._last if step["op"] in OPERATIONS else place < self._last:
             self._report.add(
                 f"(position, seq) {place} comes behind {self._last}: twice, or out of order: {line[:300]}"
             )
