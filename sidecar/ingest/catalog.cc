@@ -17,8 +17,10 @@ using base::Fail;
 
 // The name and the columns; a change that leaves this alone does not matter to a copy.
 constexpr char kStampColumns[] = R"(c.relfilenode,
- (select md5(format('%L.%L ', (select nspname from pg_catalog.pg_namespace where oid = c.relnamespace), c.relname)
-   || string_agg(format('%s %L %s %s', a.attnum, a.attname, a.atttypid, a.attgenerated), ',' order by a.attnum))
+ (select md5(format('%L.%L ',
+   (select nspname from pg_catalog.pg_namespace where oid = c.relnamespace), c.relname)
+   || string_agg(format('%s %L %s %s', a.attnum, a.attname, a.atttypid, a.attgenerated), ','
+                 order by a.attnum))
   from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped))";
 
 // Under REPLICA IDENTITY DEFAULT the identity index is the primary key's, as RelationGetReplicaIndex has it.
@@ -27,7 +29,8 @@ with recursive domain(oid, base) as (
   select t.oid, t.oid from pg_catalog.pg_type t where t.typtype <> 'd'
   union all
   select t.oid, d.base from domain d join pg_catalog.pg_type t on t.typtype = 'd' and t.typbasetype = d.oid)
-select a.attrelid, a.attnum, a.attname, a.atttypid, (select d.base from domain d where d.oid = a.atttypid), a.atttypmod,
+select a.attrelid, a.attnum, a.attname, a.atttypid, (select d.base from domain d where d.oid = a.atttypid),
+       a.atttypmod,
        coalesce((select k.place from pg_catalog.pg_index i, unnest(i.indkey) with ordinality k(attnum, place)
                  where i.indrelid = a.attrelid and i.indisprimary and i.indimmediate and i.indisvalid
                    and k.attnum = a.attnum and k.place <= i.indnkeyatts), 0),
@@ -56,21 +59,24 @@ with recursive reach(oid) as (
     select t.typelem where t.typelem <> 0 and t.typlen = -1
     union all select t.typbasetype where t.typtype = 'd'
     union all select f.atttypid from pg_catalog.pg_attribute f
-              where t.typtype = 'c' and f.attrelid = t.typrelid and f.attnum > 0 and not f.attisdropped) n(oid))
+              where t.typtype = 'c' and f.attrelid = t.typrelid and f.attnum > 0
+                and not f.attisdropped) n(oid))
 select t.oid, n.nspname, t.typname,
        case when t.typelem <> 0 and t.typlen = -1 then 'A' else t.typtype::text end,
        case when t.typtype = 'd' then t.typbasetype when t.typlen = -1 then t.typelem else 0 end,
        coalesce(e.typdelim, ','),
        t.oid >= 16384 and exists (select from pg_catalog.pg_cast x where x.castsource = t.oid
          and x.casttarget = 'pg_catalog.json'::regtype and x.castmethod = 'f')
-from reach r join pg_catalog.pg_type t on t.oid = r.oid join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+from reach r join pg_catalog.pg_type t on t.oid = r.oid
+join pg_catalog.pg_namespace n on n.oid = t.typnamespace
 left join pg_catalog.pg_type e on e.oid = t.typelem and t.typelem <> 0
 order by t.oid)";
 
 constexpr char kFieldsSql[] = R"(
 select t.oid, f.attname, f.atttypid from pg_catalog.pg_type t
 join pg_catalog.pg_attribute f on f.attrelid = t.typrelid
-where t.oid = any ($1::oid[]) and t.typtype = 'c' and f.attnum > 0 and not f.attisdropped order by t.oid, f.attnum)";
+where t.oid = any ($1::oid[]) and t.typtype = 'c' and f.attnum > 0 and not f.attisdropped
+order by t.oid, f.attnum)";
 
 std::string OidArray(const std::vector<uint32_t>& oids) {
   return fmt::format("{{{}}}", fmt::join(oids, ","));

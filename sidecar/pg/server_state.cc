@@ -20,7 +20,8 @@ select current_setting('server_version_num'), current_setting('server_version'),
        (select setting from pg_catalog.pg_settings where name = 'output_plugin_libraries'),
        current_setting('synchronous_standby_names'), current_setting('max_slot_wal_keep_size'),
        current_setting('server_encoding'), current_database(), current_user,
-       (select split_part(setting, ',', 1) from pg_catalog.pg_settings where name = 'unix_socket_directories'),
+       (select split_part(setting, ',', 1) from pg_catalog.pg_settings
+        where name = 'unix_socket_directories'),
        r.rolsuper, r.rolreplication or r.rolsuper,
        has_database_privilege(current_database(), 'create'), pg_is_in_recovery()
 from pg_catalog.pg_roles r where r.rolname = current_user)";
@@ -30,7 +31,8 @@ constexpr char kTableColumns[] = R"(
  c.oid, n.nspname, c.relname, c.relkind, c.relreplident,
  exists (select from pg_catalog.pg_index i where i.indrelid = c.oid and i.indisprimary and i.indimmediate
          and i.indisvalid),
- exists (select from pg_catalog.pg_index i where i.indrelid = c.oid and i.indisprimary and not i.indimmediate),
+ exists (select from pg_catalog.pg_index i
+         where i.indrelid = c.oid and i.indisprimary and not i.indimmediate),
  exists (select from pg_catalog.pg_index i where i.indrelid = c.oid and i.indisreplident and i.indisvalid),
  (select ci.relname from pg_catalog.pg_index i join pg_catalog.pg_class ci on ci.oid = i.indexrelid
   where i.indrelid = c.oid and i.indisunique and i.indimmediate and i.indisvalid and i.indpred is null

@@ -229,7 +229,7 @@ TEST_CASE("a log entry has these bytes and reads back") {
   RefusesDamage(bytes, DecodeLog);
 }
 
-TEST_CASE("transactions, read points, the published position and the identity have these bytes") {
+TEST_CASE("transactions have these bytes") {
   TransactionRecord transaction;
   transaction.in_log = true;
   transaction.xid = base::FullXid{0x100000002};
@@ -253,7 +253,9 @@ TEST_CASE("transactions, read points, the published position and the identity ha
   CHECK(DecodeTransaction(bytes).value() == transaction);
   CHECK_FALSE(DecodeTransaction(bytes + "x").has_value());
   RefusesDamage(bytes, DecodeTransaction);
+}
 
+TEST_CASE("read points, the published position and the identity have these bytes") {
   ReadPointRecord point{Position{9}, base::Timestamp{8}, base::FullXid{7}};
   CHECK(Hex(EncodeReadPoint(point)) ==
         "0000000000000009"
