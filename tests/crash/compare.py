@@ -97,15 +97,15 @@ class _Steps:
 
     def take(self, line):
         step = json.loads(line)
+        if step["op"] not in OPERATIONS:
+            return  # a change of columns is told at the place of the first row that shows it
         place = (position_number(step["position"]), step["seq"])
-        # A change of columns is told at the place of the first row that shows it.
-        if place <= self._last if step["op"] in OPERATIONS else place < self._last:
+        if place <= self._last:
             self._report.add(
                 f"(position, seq) {place} comes behind {self._last}: twice, or out of order: {line[:300]}"
             )
         self._last = place
-        if step["op"] in OPERATIONS:
-            self.counts[step["table"].removeprefix("public."), step["op"]] += 1
+        self.counts[step["table"].removeprefix("public."), step["op"]] += 1
 
 
 def varve_changes(varved, last, report):
