@@ -13,6 +13,8 @@
 #include <cstring>
 #include <fstream>
 #include <list>
+#include <optional>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -172,10 +174,17 @@ class Server::Impl {
     connection.fd = std::move(peer);
     connection.state.idle_since = std::chrono::steady_clock::now().time_since_epoch().count();
     counters_.connections = connections_.size();
-    connection.thread = std::thread([this, tcp, &connection] {
-      ServeConnection(connection.fd.get(), tcp, context_, timeouts_, &connection.state);
-      connection.finished = true;
-    });
+    try {
+      connection.thread = std::thread([this, tcp, &connection] {
+        ServeConnection(connection.fd.get(), tcp, context_, timeouts_, &connection.state);
+        connection.finished = true;
+      });
+    } catch (const std::system_error&) {
+      // The process may have no more threads.
+      counters_.refused.fetch_add(1);
+      Refuse(connection.fd);
+      connections_.pop_back();
+    }
   }
 
   void Reap() {
@@ -190,14 +199,20 @@ class Server::Impl {
     counters_.connections = connections_.size();
   }
 
-  // Waits for room, ending the connection that has been idle for longest. False when there is none.
+  // Waits for room, ending the connection that has been idle for longest. False when there is none: at once
+  // when there has been none for a while, so that a crowd is not refused one a second.
   bool MakeRoom() {
-    const auto deadline = std::chrono::steady_clock::now() + kRoomTimeout;
+    const auto began = std::chrono::steady_clock::now();
     while (true) {
       Reap();
-      if (connections_.size() < kConnectionsMax) return true;
-      if (stopping_.load() || std::chrono::steady_clock::now() >= deadline) return false;
+      const auto now = std::chrono::steady_clock::now();
+      if (connections_.size() < kConnectionsMax) {
+        full_since_.reset();
+        return true;
+      }
+      if (!full_since_) full_since_ = began;
       EndIdle();
+      if (stopping_.load() || now - *full_since_ >= kRoomTimeout) return false;
       std::this_thread::sleep_for(kRoomPoll);
     }
   }
@@ -242,7 +257,8 @@ class Server::Impl {
   bool unix_bound_ = false;
   std::thread accept_thread_;
   std::chrono::steady_clock::time_point sampled_;
-  std::list<Connection> connections_;  // accept thread only, and Stop after it
+  std::optional<std::chrono::steady_clock::time_point> full_since_;  // accept thread only
+  std::list<Connection> connections_;                                // accept thread only, and Stop after it
 };
 
 base::Result<std::unique_ptr<Server>> Server::Start(const Options& options, HistoryProvider history,
