@@ -28,9 +28,8 @@ Applier::Applier(const ApplierOptions& options, history::History* history, wire:
       wake_(std::move(wake)),
       queue_(options.queue_bytes),
       decoder_(session) {
-  const base::Position through = history->GetStatus().published_through;
-  era_ = through.era();
-  confirmed_ = through.lsn().value;
+  newest_ = history->GetStatus().published_through;
+  confirmed_ = newest_.lsn().value;
 }
 
 void Applier::Start() {
@@ -100,7 +99,9 @@ void Applier::Run() {
 
 base::Status Applier::Apply(const Received& item) {
   if (!item.message.empty()) return ApplyMessage(item.message);
-  RETURN_IF_ERROR(History(history_->Advance(base::Position::Make(era_, item.keepalive_end))));
+  const auto through = base::Position::Make(newest_.era(), item.keepalive_end);
+  RETURN_IF_ERROR(History(history_->Advance(through)));
+  newest_ = std::max(newest_, through);
   advance_pending_ = true;
   return {};
 }
@@ -109,8 +110,12 @@ base::Status Applier::ApplyMessage(std::string_view message) {
   ASSIGN_OR_RETURN(const model::Batch batch, decoder_.Decode(message));
   if (batch.handshake) RETURN_IF_ERROR(CheckHandshake(*batch.handshake));
   RETURN_IF_ERROR(History(history_->Append(batch)));
-  const bool whole = std::any_of(batch.pieces.begin(), batch.pieces.end(),
-                                 [](const auto& piece) { return piece.commit || piece.non_transactional; });
+  bool whole = false;
+  for (const model::TransactionPiece& piece : batch.pieces) {
+    if (!piece.commit && !piece.non_transactional) continue;
+    whole = true;
+    newest_ = std::max(newest_, base::Position::Make(newest_.era(), piece.end_lsn));
+  }
   if (whole && !transactions_pending_) pending_since_ms_ = NowMs();
   transactions_pending_ = transactions_pending_ || whole;
   bytes_pending_ += message.size();
@@ -152,7 +157,13 @@ base::Status Applier::Publish() {
   advance_pending_ = false;
   bytes_pending_ = 0;
   last_publish_ms_ = NowMs();
-  confirmed_ = history_->GetStatus().published_through.lsn().value;
+  // The history attests it. Its whole status would cost a walk through the store's files at each group; it is
+  // needed only where a keepalive came in the middle of a transaction.
+  if (history_->WaitFor(newest_, std::chrono::milliseconds(0))) {
+    confirmed_ = newest_.lsn().value;
+  } else {
+    confirmed_ = history_->GetStatus().published_through.lsn().value;
+  }
   // With more in the queue the receiver comes round by itself.
   if (queue_.empty()) wake_();
   return {};

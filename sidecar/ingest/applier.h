@@ -74,7 +74,7 @@ class Applier {
 
   // Applier's thread only.
   wire::Decoder decoder_;
-  uint8_t era_ = 0;
+  base::Position newest_;              // of the whole transactions and keepalives so far
   bool transactions_pending_ = false;  // a whole one is appended and not published
   bool advance_pending_ = false;
   uint64_t bytes_pending_ = 0;

@@ -49,27 +49,31 @@ left join pg_catalog.pg_attrdef ad on ad.adrelid = a.attrelid and ad.adnum = a.a
 where a.attrelid = any ($1::oid[]) and a.attnum > 0 and not a.attisdropped
 order by a.attrelid, a.attnum)";
 
-// Types, followed from the columns' own through elements, bases and fields.
+// Types, followed from the columns' own through elements, bases and fields. A cast to json is looked up for
+// the base type of a domain, as find_coercion_pathway does.
 constexpr char kTypesSql[] = R"(
 with recursive reach(oid) as (
   select distinct a.atttypid from pg_catalog.pg_attribute a
   where a.attrelid = any ($1::oid[]) and a.attnum > 0 and not a.attisdropped
   union
   select n.oid from reach r join pg_catalog.pg_type t on t.oid = r.oid cross join lateral (
-    select t.typelem where t.typelem <> 0 and t.typlen = -1
+    select t.typelem where t.typelem <> 0 and t.typsubscript = 'pg_catalog.array_subscript_handler'::regproc
     union all select t.typbasetype where t.typtype = 'd'
     union all select f.atttypid from pg_catalog.pg_attribute f
-              where t.typtype = 'c' and f.attrelid = t.typrelid and f.attnum > 0
-                and not f.attisdropped) n(oid))
+              where t.typtype = 'c' and f.attrelid = t.typrelid and f.attnum > 0 and not f.attisdropped) n(oid)),
+domain(oid, base) as (
+  select t.oid, t.oid from pg_catalog.pg_type t where t.typtype <> 'd'
+  union all
+  select t.oid, d.base from domain d join pg_catalog.pg_type t on t.typtype = 'd' and t.typbasetype = d.oid)
 select t.oid, n.nspname, t.typname,
-       case when t.typelem <> 0 and t.typlen = -1 then 'A' else t.typtype::text end,
-       case when t.typtype = 'd' then t.typbasetype when t.typlen = -1 then t.typelem else 0 end,
+       case when e.oid is not null then 'A' else t.typtype::text end,
+       case when t.typtype = 'd' then t.typbasetype else coalesce(e.oid, 0) end,
        coalesce(e.typdelim, ','),
-       t.oid >= 16384 and exists (select from pg_catalog.pg_cast x where x.castsource = t.oid
-         and x.casttarget = 'pg_catalog.json'::regtype and x.castmethod = 'f')
-from reach r join pg_catalog.pg_type t on t.oid = r.oid
-join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+       t.oid >= 16384 and exists (select from pg_catalog.pg_cast x join domain d on d.base = x.castsource
+         where d.oid = t.oid and x.casttarget = 'pg_catalog.json'::regtype and x.castmethod = 'f')
+from reach r join pg_catalog.pg_type t on t.oid = r.oid join pg_catalog.pg_namespace n on n.oid = t.typnamespace
 left join pg_catalog.pg_type e on e.oid = t.typelem and t.typelem <> 0
+     and t.typsubscript = 'pg_catalog.array_subscript_handler'::regproc
 order by t.oid)";
 
 constexpr char kFieldsSql[] = R"(
@@ -116,27 +120,20 @@ base::Result<std::map<uint32_t, model::Type>> ReadTypes(pg::Connection* connecti
   return types;
 }
 
-void AddType(uint32_t oid, bool deep, const std::map<uint32_t, model::Type>& types, std::set<uint32_t>* seen,
-             model::Relation* relation) {
-  const auto found = types.find(oid);
-  if (found == types.end() || !seen->insert(oid).second) return;
-  relation->types.push_back(found->second);
-  if (!deep) return;
-  if (found->second.inner_oid != 0) AddType(found->second.inner_oid, deep, types, seen, relation);
-  for (const model::TypeField& field : found->second.fields) {
-    AddType(field.type_oid, deep, types, seen, relation);
-  }
-}
-
-// The declared type of every column, and whatever a text form is read by.
+// Every type that the columns lead to, in the order in which the output plugin finds them.
 void AddTypes(const std::map<uint32_t, model::Type>& types, model::Relation* relation) {
+  std::vector<uint32_t> oids;
   std::set<uint32_t> seen;
-  for (const bool deep : {true, false}) {
-    for (const model::Column& column : relation->columns) {
-      if ((column.form == model::Form::kText) == deep) {
-        AddType(column.type_oid, deep, types, &seen, relation);
-      }
-    }
+  const auto add = [&](uint32_t oid) {
+    if (oid != 0 && seen.insert(oid).second) oids.push_back(oid);
+  };
+  for (const model::Column& column : relation->columns) add(column.type_oid);
+  for (size_t i = 0; i < oids.size(); ++i) {  // grows meanwhile
+    const auto found = types.find(oids[i]);
+    if (found == types.end()) continue;
+    relation->types.push_back(found->second);
+    add(found->second.inner_oid);
+    for (const model::TypeField& field : found->second.fields) add(field.type_oid);
   }
 }
 

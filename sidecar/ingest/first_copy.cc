@@ -155,8 +155,14 @@ base::Result<pg::CreatedSlot> FirstCopy::CreateSlot(pg::Connection* control, pg:
 // such rows would be missing, or be hinted aborted. Reading waits until no transaction runs that the snapshot
 // takes for finished; a transaction is marked committed before it leaves the list of running ones.
 base::Status FirstCopy::GuardSnapshot(pg::Connection* snapshot_holder, pg::Connection* control) {
-  ASSIGN_OR_RETURN(const pg::Rows snapshot,
+  ASSIGN_OR_RETURN(const pg::Rows printed,
                    snapshot_holder->Query("select pg_catalog.pg_current_snapshot()::text"));
+  // An exported snapshot may begin behind its own end, and is then printed as what pg_snapshot does not read:
+  // XidInMVCCSnapshot takes all before its xmin for finished.
+  ASSIGN_OR_RETURN(const pg::Rows snapshot, control->Query("select pg_catalog.format('%s:%s:%s', p[1],"
+                                                           " greatest(p[1]::numeric, p[2]::numeric), p[3])"
+                                                           " from pg_catalog.string_to_array($1, ':') p",
+                                                           {std::string(printed.Text(0, 0))}));
   const int64_t deadline_ms = pg::NowMs() + kGuardMs;
   for (;;) {
     ASSIGN_OR_RETURN(

@@ -145,7 +145,11 @@ class FakeHistory final : public history::History {
                                            std::optional<base::TableOid>) const override {
     return Unread();
   }
-  base::Status WaitFor(base::Position, std::chrono::milliseconds) const override { return Unread(); }
+  base::Status WaitFor(base::Position position, std::chrono::milliseconds) const override EXCLUDES(mutex_) {
+    base::MutexLock lock(&mutex_);
+    if (position <= through_) return {};
+    return base::Fail(base::ErrorCode::kBehind, "the fake history does not wait");
+  }
   base::Result<std::optional<history::OwnedRow>> Get(base::TableOid, std::string_view,
                                                      base::Position) const override {
     return Unread();
