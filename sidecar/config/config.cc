@@ -147,7 +147,8 @@ Status ApplyFile(std::string_view text, const std::string& path, Config* config)
 
 // A variable that begins like one of ours and is none would be a setting that is silently not made.
 Status CheckVariables(const Environment& environment) {
-  for (const auto& [name, value] : environment) {
+  for (const auto& variable : environment) {
+    const std::string& name = variable.first;  // clang 14 captures no structured binding
     for (const Setting& section : Settings()) {
       const std::string begin = fmt::format("{}{}_", kPrefix, Upper(std::string(section.section)));
       if (name.substr(0, begin.size()) != begin) continue;

@@ -177,7 +177,7 @@ base::Result<ReadPoint> FakeHistory::Resolve(const model::Reference& reference,
                                              std::optional<base::TableOid>) const {
   MutexLock lock(&mutex_);
   ReadPoint point = status_.published;
-  const auto at_or_before = [&](auto wanted) {
+  const auto at_or_before = [&](auto wanted) NO_THREAD_SAFETY_ANALYSIS {
     point = status_.first;
     for (const auto& [position, info] : transactions_) {
       if (wanted(info)) point = info.point;

@@ -195,7 +195,8 @@ TEST_CASE("answers of something else than varved are named, whatever they are") 
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"at\"", 3},
       {"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 4\r\n\r\noops", 4},
   };
-  for (const auto& [text, status] : answers) {
+  for (const auto& answer : answers) {
+    const std::string& text = answer.first;
     INFO(text);
     std::thread server([&] {
       int peer = -1;
@@ -209,7 +210,7 @@ TEST_CASE("answers of something else than varved are named, whatever they are") 
     });
     const Ran ran = World::RunAt(path, {"tables"});
     server.join();
-    CHECK(ran.status == status);
+    CHECK(ran.status == answer.second);
     CHECK(ran.err.find("varve: ") == 0);
   }
   std::filesystem::remove_all(directory);
