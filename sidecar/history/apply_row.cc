@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sidecar/base/check.h"
+#include "sidecar/base/log.h"
 #include "sidecar/history/applier.h"
 #include "sidecar/types/key.h"
 
@@ -20,6 +21,9 @@ using store::Family;
 using store::VersionRecord;
 
 namespace {
+
+// The code of a Contradiction inside the applier, which tells it from a failure of the store.
+constexpr ErrorCode kContradicts = ErrorCode::kConflict;
 
 bool IsRow(model::Op op) {
   return op == model::Op::kInsert || op == model::Op::kUpdate || op == model::Op::kDelete;
@@ -39,6 +43,19 @@ bool TakeUnchanged(const std::vector<model::Cell>& old_cells, std::vector<model:
   return complete;
 }
 
+// Leaves only the values of columns that both versions have with values that read alike.
+void ForgetOtherTypes(const model::Relation& from, const model::Relation& to,
+                      std::vector<model::Cell>* cells) {
+  for (size_t i = 0; i < cells->size(); ++i) {
+    const auto attnum = static_cast<uint16_t>(i + 1);
+    const model::Column* before = from.FindAttnum(attnum);
+    const model::Column* after = to.FindAttnum(attnum);
+    const bool alike = before != nullptr && after != nullptr && before->form == after->form &&
+                       before->width == after->width && types::SameRepresentation(*before, *after);
+    if (!alike) (*cells)[i] = model::Cell{};
+  }
+}
+
 }  // namespace
 
 // The words for a change that does not fit what is stored. The key is shown as a person would write it.
@@ -50,11 +67,9 @@ Error Applier::Contradiction(const model::Change& change, Place place, std::stri
       !types::AppendKeyJson(*change.relation, cells, &key)) {
     key = "(unreadable)";
   }
-  return Error{ErrorCode::kInternal,
-               fmt::format("{} of {} key {} at {} change {}: {}; the history and the stream disagree: `varve "
-                           "detach` and start again if a new session does not help",
-                           model::OpName(change.op), change.relation->QualifiedName(), key,
-                           base::FormatPosition(place.position), place.seq.value, what)};
+  return Error{kContradicts, fmt::format("{} of {} key {} at {} change {}: {}", model::OpName(change.op),
+                                         change.relation->QualifiedName(), key,
+                                         base::FormatPosition(place.position), place.seq.value, what)};
 }
 
 // Keys first, for all changes of the piece, so that their heads are read together. What fails here fails
@@ -104,19 +119,29 @@ Status Applier::MakeKeys(const model::Change& change, RowKeys* keys) {
   return {};
 }
 
+// A change that does not fit ends what is known of its table, not of the others: their changes go on, and the
+// slot with them.
 Status Applier::ApplyRow(const model::Change& change, Place place, RowKeys* keys, const Table& table) {
-  if (!keys->ready) {
-    const Status made = MakeKeys(change, keys);
-    if (!made) return Fail(Contradiction(change, place, made.error().message));
-  }
   store::TableCountsRecord& counts = open_->record.tables[change.table];
-  switch (change.op) {
-    case model::Op::kInsert: ++counts.inserts; return ApplyInsert(change, place, *keys, table);
-    case model::Op::kUpdate: ++counts.updates; return ApplyUpdate(change, place, *keys, table);
-    case model::Op::kDelete: ++counts.deletes; return ApplyDelete(change, place, *keys, table);
-    default: break;
-  }
-  CHECK(false);
+  const auto apply = [&]() -> Status {
+    if (!keys->ready) {
+      const Status made = MakeKeys(change, keys);
+      if (!made) return Fail(Contradiction(change, place, made.error().message));
+    }
+    switch (change.op) {
+      case model::Op::kInsert: ++counts.inserts; return ApplyInsert(change, place, *keys, table);
+      case model::Op::kUpdate: ++counts.updates; return ApplyUpdate(change, place, *keys, table);
+      case model::Op::kDelete: ++counts.deletes; return ApplyDelete(change, place, *keys, table);
+      default: break;
+    }
+    CHECK(false);
+  };
+  const Status applied = apply();
+  if (applied || applied.error().code != kContradicts) return applied;
+  base::LogError("{}; the table is not followed any further", applied.error().message);
+  AddEvent(change.table, FindTable(change.table),
+           TableEvent{place, EventKind::kContradiction, {}, 0, applied.error().message});
+  return {};
 }
 
 Result<std::optional<VersionRecord>> Applier::LiveRow(const HeadCache::Head& head, const Table& table) {
@@ -211,7 +236,8 @@ Status Applier::ApplyDelete(const model::Change& change, Place place, const RowK
   return {};
 }
 
-// Values that PostgreSQL did not log because they are stored out of line and did not change.
+// Values that PostgreSQL did not log because they are stored out of line and did not change. When the row
+// before cannot be shown whole under the new version, these columns still can where they read alike.
 Result<std::string> Applier::FillUnchanged(const model::Change& change, const VersionRecord& before,
                                            Place place) {
   const model::Relation& relation = *change.relation;
@@ -222,9 +248,14 @@ Result<std::string> Applier::FillUnchanged(const model::Change& change, const Ve
   }
   ASSIGN_OR_RETURN(const RelationPtr target, catalog_->FindRelation(relation.version));
   const auto projection = catalog_->Project(change.table, before.version, target);
-  if (!projection) return Fail(Contradiction(change, place, projection.error().message));
   std::vector<model::Cell> stored;
-  RETURN_IF_ERROR((*projection)->Decode(before.image, &stored));
+  if (projection) {
+    RETURN_IF_ERROR((*projection)->Decode(before.image, &stored));
+  } else {
+    ASSIGN_OR_RETURN(const RelationPtr source, catalog_->FindRelation(before.version));
+    RETURN_IF_ERROR(model::DecodeImageInto(*source, before.image, &stored));
+    ForgetOtherTypes(*source, relation, &stored);
+  }
   if (!TakeUnchanged(stored, &cells_)) {
     const auto left = std::find_if(cells_.begin(), cells_.end(),
                                    [](const model::Cell& cell) { return cell.kind == CellKind::kUnchanged; });

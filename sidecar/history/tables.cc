@@ -45,6 +45,11 @@ Error StopError(const std::string& table, const TableEvent& event) {
     case EventKind::kKeyChange:
       return Error{ErrorCode::kSchemaChanged, fmt::format("{}: {} at {}: read it as of an earlier moment; {}",
                                                           table, event.text, at, kStartAgain)};
+    case EventKind::kContradiction:
+      return Error{ErrorCode::kInternal,
+                   fmt::format("{}: the history and the stream disagree at {} ({}): read it as of an earlier "
+                               "moment; {}",
+                               table, at, event.text, kStartAgain)};
     case EventKind::kDrop:
       return Error{ErrorCode::kNotTracked,
                    fmt::format("{} was dropped at {}: read it as of an earlier moment", table, at)};

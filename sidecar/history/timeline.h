@@ -20,7 +20,7 @@ struct TableEvent {
   EventKind kind = EventKind::kVersion;
   base::RelationVersion version;  // kVersion, kKeyChange
   uint16_t definition = 0;        // kVersion: which definition of the version
-  std::string text;               // kExcluded, kKeyChange: why
+  std::string text;               // kExcluded, kKeyChange, kContradiction: why
 };
 
 // True for events after which the table's rows are no longer known.

@@ -229,6 +229,14 @@ base::Status AppendOnlyVersion(const History& history, base::TableOid table, con
   return AppendBase(history, history::Row{row->relation.get(), &row->cells, row->since, row->image}, answer);
 }
 
+// The version that the first change ended, with the schema of its own moment and not of that change's.
+base::Status AppendEarlier(const History& history, base::TableOid table, const history::Row& before,
+                           ListAnswer* answer) {
+  ASSIGN_OR_RETURN(const std::string key, types::EncodeKey(*before.relation, *before.cells));
+  const base::Position position = std::max(before.since, history.GetStatus().first.position);
+  return AppendOnlyVersion(history, table, key, position, answer);
+}
+
 }  // namespace
 
 base::Status GetRowHistory(const Context& context, const Request& request, ResponseWriter* writer) {
@@ -247,7 +255,7 @@ base::Status GetRowHistory(const Context& context, const Request& request, Respo
       history->RowHistory(at.oid, key, from.point.position, at.moment.point.position,
                           [&](const history::ChangeView& change) -> base::Result<bool> {
                             if (answer.items() == 0 && change.before != nullptr) {
-                              RETURN_IF_ERROR(AppendBase(*history, *change.before, &answer));
+                              RETURN_IF_ERROR(AppendEarlier(*history, at.oid, *change.before, &answer));
                             }
                             RETURN_IF_ERROR(AppendChangeJson(
                                 change, ChangeJsonOptions{.point = true, .seq = true}, answer.BeginItem()));

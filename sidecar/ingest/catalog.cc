@@ -60,7 +60,8 @@ with recursive reach(oid) as (
     select t.typelem where t.typelem <> 0 and t.typsubscript = 'pg_catalog.array_subscript_handler'::regproc
     union all select t.typbasetype where t.typtype = 'd'
     union all select f.atttypid from pg_catalog.pg_attribute f
-              where t.typtype = 'c' and f.attrelid = t.typrelid and f.attnum > 0 and not f.attisdropped) n(oid)),
+              where t.typtype = 'c' and f.attrelid = t.typrelid and f.attnum > 0
+                and not f.attisdropped) n(oid)),
 domain(oid, base) as (
   select t.oid, t.oid from pg_catalog.pg_type t where t.typtype <> 'd'
   union all
@@ -71,7 +72,8 @@ select t.oid, n.nspname, t.typname,
        coalesce(e.typdelim, ','),
        t.oid >= 16384 and exists (select from pg_catalog.pg_cast x join domain d on d.base = x.castsource
          where d.oid = t.oid and x.casttarget = 'pg_catalog.json'::regtype and x.castmethod = 'f')
-from reach r join pg_catalog.pg_type t on t.oid = r.oid join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+from reach r join pg_catalog.pg_type t on t.oid = r.oid
+join pg_catalog.pg_namespace n on n.oid = t.typnamespace
 left join pg_catalog.pg_type e on e.oid = t.typelem and t.typelem <> 0
      and t.typsubscript = 'pg_catalog.array_subscript_handler'::regproc
 order by t.oid)";

@@ -191,7 +191,8 @@ std::optional<EventId> ParseEventKey(std::string_view key) {
   id.place.seq.value = reader.U32();
   const uint8_t kind = reader.U8();
   if (!reader.AtEnd() || static_cast<char>(tag) != static_cast<char>(CatalogTag::kEvent)) return std::nullopt;
-  if (kind < static_cast<uint8_t>(EventKind::kVersion) || kind > static_cast<uint8_t>(EventKind::kExcluded)) {
+  if (kind < static_cast<uint8_t>(EventKind::kVersion) ||
+      kind > static_cast<uint8_t>(EventKind::kContradiction)) {
     return std::nullopt;
   }
   id.kind = static_cast<EventKind>(kind);

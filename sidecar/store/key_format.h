@@ -45,14 +45,15 @@ enum class CatalogTag : char {
 
 // What happened to a table as a whole. Persisted: never renumber.
 enum class EventKind : uint8_t {
-  kVersion = 1,    // it has this relation version from here on
-  kTruncate = 2,   //
-  kRewrite = 3,    // ALTER TABLE rewrote the rows
-  kKeyChange = 4,  // another key, or none
-  kDrop = 5,       //
-  kUntrack = 6,    // taken out of the publication
-  kLate = 7,       // first seen after the first copy
-  kExcluded = 8,   // left out of the first copy
+  kVersion = 1,        // it has this relation version from here on
+  kTruncate = 2,       //
+  kRewrite = 3,        // ALTER TABLE rewrote the rows
+  kKeyChange = 4,      // another key, or none
+  kDrop = 5,           //
+  kUntrack = 6,        // taken out of the publication
+  kLate = 7,           // first seen after the first copy
+  kExcluded = 8,       // left out of the first copy
+  kContradiction = 9,  // a change did not fit what is stored
 };
 
 // A place in the order of all changes.

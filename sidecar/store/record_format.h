@@ -108,7 +108,7 @@ base::Result<IdentityRecord> DecodeIdentity(std::string_view bytes);
 struct EventRecord {
   base::RelationVersion version;  // kVersion, kKeyChange
   uint16_t definition = 0;        // kVersion: which of the version's
-  std::string text;               // kExcluded, kKeyChange: why
+  std::string text;               // kExcluded, kKeyChange, kContradiction: why
   bool operator==(const EventRecord&) const = default;
 };
 std::string EncodeEvent(const EventRecord& record);

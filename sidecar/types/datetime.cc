@@ -86,7 +86,8 @@ bool AppendInfinity(int64_t value, int64_t low, int64_t high, std::string* out) 
 base::Status AppendMoment(int64_t micros, DateForm form, std::string_view zone, std::string* out) {
   using Limits = std::numeric_limits<int64_t>;
   if (AppendInfinity(micros, Limits::min(), Limits::max(), out)) return {};
-  if (micros < kTimestampMin || micros >= kTimestampEnd) return BadValue("timestamp out of range");
+  // As timestamp2tm: what rounding to a typmod lifted above the greatest input is printed all the same.
+  if (micros < kTimestampMin) return BadValue("timestamp out of range");
   int64_t days = micros / kMicrosPerDay;
   int64_t clock = micros % kMicrosPerDay;
   if (clock < 0) {

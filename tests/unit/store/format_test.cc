@@ -130,7 +130,7 @@ TEST_CASE("keys of the catalog have these bytes and read back") {
   CHECK(event->table == kTable);
   CHECK(event->place == place);
   CHECK(event->kind == EventKind::kExcluded);
-  CHECK_FALSE(ParseEventKey(EventKey(kTable, place, static_cast<EventKind>(9))).has_value());
+  CHECK_FALSE(ParseEventKey(EventKey(kTable, place, static_cast<EventKind>(10))).has_value());
   CHECK(PrefixEnd(std::string("a\xFF")) == "b");
   CHECK(PrefixEnd("\xFF").empty());
 }

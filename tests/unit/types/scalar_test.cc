@@ -99,6 +99,13 @@ TEST_CASE("values read and print as PostgreSQL's do") {
   }
 }
 
+// select '294276-12-31 23:59:59.999999'::timestamp(3)
+TEST_CASE("a timestamp that rounding lifted above the greatest input is printed") {
+  std::string out;
+  REQUIRE(AppendBinaryText(kTimestampOid, FromHex("7fffff5bb3b2a000"), &out));
+  CHECK(out == "294277-01-01 00:00:00");
+}
+
 TEST_CASE("bytes that are no value of the type are refused") {
   const std::pair<uint32_t, std::string_view> bad[] = {
       {kInt4Oid, "000000"},
@@ -106,7 +113,7 @@ TEST_CASE("bytes that are no value of the type are refused") {
       {kBoolOid, ""},
       {kUuidOid, "00"},
       {kDateOid, "7ffffffe"},
-      {kTimestampOid, "7ffffffffffffffe"},
+      {kTimestampOid, "8000000000000001"},
       {kTimeOid, "ffffffffffffffff"},
       {kTimetzOid, "00000000000000007fffffff"},
       {kNumericOid, "0001000000000000"},      // a digit is missing
