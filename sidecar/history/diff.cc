@@ -167,10 +167,9 @@ Result<bool> NetDiff::DiffSchema(const TableView& low, const TableView& high) {
 }
 
 Result<std::optional<RowVersion>> NetDiff::LiveAt(const TableView& view, std::string_view key) {
-  auto found = versions_.At(view.table, key, view.position);
-  if (!found || !*found) return found;
-  if ((*found)->tombstone || !view.Survives((*found)->start)) return std::optional<RowVersion>();
-  return found;
+  ASSIGN_OR_RETURN(auto version, versions_.At(view.table, key, view.position));
+  if (version && (version->tombstone || !view.Survives(version->start))) version.reset();
+  return version;
 }
 
 Result<bool> NetDiff::DiffByKeys(const TableView& low, const TableView& high, const KeySet& keys) {

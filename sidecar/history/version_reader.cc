@@ -9,8 +9,6 @@ using store::Family;
 
 namespace {
 
-constexpr int kStepsMax = 16;
-
 // Whether a rewind key belongs to the row: key bytes are prefix-free, so only the row's own rewinds begin
 // with its key.
 bool IsRewindOf(std::string_view rewind_key, std::string_view row_key) {
@@ -56,22 +54,9 @@ Result<std::optional<RowVersion>> VersionReader::At(base::TableOid table, std::s
   return FirstRewind(row_key, position);
 }
 
-// A scan asks in key order, and then the place is mostly a few steps ahead: a step costs a thirtieth of a
-// seek.
-void VersionReader::SeekRewind(std::string key) {
-  if (!sought_.empty() && sought_ <= key) {
-    for (int steps = 0; steps < kStepsMax && rewinds_.Valid() && rewinds_.key() < key; ++steps)
-      rewinds_.Next();
-    if (rewinds_.Valid() && rewinds_.key() < key) rewinds_.Seek(key);
-  } else {
-    rewinds_.Seek(key);
-  }
-  sought_ = std::move(key);
-}
-
 Result<std::optional<RowVersion>> VersionReader::FirstRewind(std::string_view row_key,
                                                              base::Position position) {
-  SeekRewind(store::RewindKey(row_key, base::Position{position.value + 1}));
+  rewinds_.Seek(store::RewindKey(row_key, base::Position{position.value + 1}));
   RETURN_IF_ERROR(rewinds_.status());
   if (!rewinds_.Valid() || !IsRewindOf(rewinds_.key(), row_key)) return std::optional<RowVersion>();
   ASSIGN_OR_RETURN(const store::VersionRecord record, store::DecodeVersion(rewinds_.value()));
@@ -92,8 +77,7 @@ Result<std::optional<RowVersion>> VersionReader::EndedAt(base::TableOid table, s
 Status VersionReader::Walk(base::TableOid table, std::string_view key, base::Position from, base::Position to,
                            const VersionCallback& callback) {
   const std::string row_key = store::RowKey(table, key);
-  SeekRewind(store::RewindKey(row_key, base::Position{from.value + 1}));
-  sought_.clear();
+  rewinds_.Seek(store::RewindKey(row_key, base::Position{from.value + 1}));
   for (; rewinds_.Valid() && IsRewindOf(rewinds_.key(), row_key); rewinds_.Next()) {
     const auto end = store::RewindKeyEnd(rewinds_.key());
     ASSIGN_OR_RETURN(const store::VersionRecord record, store::DecodeVersion(rewinds_.value()));

@@ -51,15 +51,12 @@ class VersionReader {
 
  private:
   base::Result<std::optional<RowVersion>> FromKeyframe(base::TableOid table, std::string_view key);
-  // At the first rewind at or behind the key.
-  void SeekRewind(std::string key);
 
   const store::Store* store_;
   const store::Snapshot* snapshot_;
   base::Position first_;
   KeyframeReader keyframe_;
   store::Iterator rewinds_;
-  std::string sought_;  // where rewinds_ is the first at or behind; empty: unknown
 };
 
 }  // namespace varve::history
