@@ -19,6 +19,16 @@
 
 namespace varve::history {
 
+// The transaction that has begun and is not whole yet. (Not a member: clang 14 cannot make an optional of a
+// member with initialisers.)
+struct OpenTransaction {
+  base::Position position;
+  store::TransactionRecord record;
+  uint32_t xid = 0;
+  uint32_t next_seq = 0;
+  std::map<base::TableOid, uint64_t> changes;  // of all tables, applied or not
+};
+
 // Turns batches into writes: heads, rewinds, log, timelines, transactions. What it writes carries a position
 // above the published one until Publish moves that, so readers never see half of anything. Owned by the
 // history, borrows store, catalog and visibility. The applier's thread only, except the counters.
@@ -43,13 +53,6 @@ class Applier {
     const model::Relation* seen = nullptr;
     bool applies = false;  // its rows are known, so changes are applied
     std::optional<Place> last_truncate;
-  };
-  struct OpenTransaction {
-    base::Position position;
-    store::TransactionRecord record;
-    uint32_t xid = 0;
-    uint32_t next_seq = 0;
-    std::map<base::TableOid, uint64_t> changes;  // of all tables, applied or not
   };
   // Keys of a row change, with the table in front.
   struct RowKeys {

@@ -122,22 +122,28 @@ Status Applier::MakeKeys(const model::Change& change, RowKeys* keys) {
 // A change that does not fit ends what is known of its table, not of the others: their changes go on, and the
 // slot with them.
 Status Applier::ApplyRow(const model::Change& change, Place place, RowKeys* keys, const Table& table) {
-  store::TableCountsRecord& counts = open_->record.tables[change.table];
   const auto apply = [&]() -> Status {
     if (!keys->ready) {
       const Status made = MakeKeys(change, keys);
       if (!made) return Fail(Contradiction(change, place, made.error().message));
     }
     switch (change.op) {
-      case model::Op::kInsert: ++counts.inserts; return ApplyInsert(change, place, *keys, table);
-      case model::Op::kUpdate: ++counts.updates; return ApplyUpdate(change, place, *keys, table);
-      case model::Op::kDelete: ++counts.deletes; return ApplyDelete(change, place, *keys, table);
+      case model::Op::kInsert: return ApplyInsert(change, place, *keys, table);
+      case model::Op::kUpdate: return ApplyUpdate(change, place, *keys, table);
+      case model::Op::kDelete: return ApplyDelete(change, place, *keys, table);
       default: break;
     }
     CHECK(false);
   };
   const Status applied = apply();
-  if (applied || applied.error().code != kContradicts) return applied;
+  if (applied) {
+    store::TableCountsRecord& counts = open_->record.tables[change.table];
+    ++(change.op == model::Op::kInsert   ? counts.inserts
+       : change.op == model::Op::kUpdate ? counts.updates
+                                         : counts.deletes);
+    return {};
+  }
+  if (applied.error().code != kContradicts) return applied;
   base::LogError("{}; the table is not followed any further", applied.error().message);
   AddEvent(change.table, FindTable(change.table),
            TableEvent{place, EventKind::kContradiction, {}, 0, applied.error().message});
@@ -185,6 +191,12 @@ Status Applier::ApplyUpdate(const model::Change& change, Place place, const RowK
   ASSIGN_OR_RETURN(HeadCache::Head* const old_head, heads_.Find(old_row_key));
   ASSIGN_OR_RETURN(const auto before, LiveRow(*old_head, table));
   if (!before) return Fail(Contradiction(change, place, "there is no such row"));
+  HeadCache::Head* new_head = old_head;
+  if (key_changed) {
+    ASSIGN_OR_RETURN(new_head, heads_.Find(keys.now));
+    ASSIGN_OR_RETURN(const auto occupied, LiveRow(*new_head, table));
+    if (occupied) return Fail(Contradiction(change, place, "there is a row with its new key already"));
+  }
   std::string filled;
   if (keys.unchanged_cells) {
     ASSIGN_OR_RETURN(filled, FillUnchanged(change, *before, place));
@@ -207,9 +219,6 @@ Status Applier::ApplyUpdate(const model::Change& change, Place place, const RowK
     heads_.Set(old_head, old_row_key, encoded);
     return {};
   }
-  ASSIGN_OR_RETURN(HeadCache::Head* const new_head, heads_.Find(keys.now));
-  ASSIGN_OR_RETURN(const auto occupied, LiveRow(*new_head, table));
-  if (occupied) return Fail(Contradiction(change, place, "there is a row with its new key already"));
   FileRewind(*new_head, keys.now, place);
   VersionRecord gone;
   gone.start = place;
