@@ -44,7 +44,9 @@ void Stream(const std::string& directory, const ReferenceModel& model, uint32_t 
 }
 
 void CheckMoment(const history::History& history, const ModelMoment& moment, uint64_t lsn) {
-  for (const auto& [oid, table] : moment.tables) {
+  for (const auto& entry : moment.tables) {
+    const auto& oid = entry.first;  // clang 14 captures no structured binding
+    const auto& table = entry.second;
     auto expected = table.rows.begin();
     const auto status =
         history.Scan(oid, Position{lsn}, {}, [&](const history::Row& row) -> base::Result<bool> {

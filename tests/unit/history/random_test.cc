@@ -21,7 +21,9 @@ void Must(const base::Status& status) {
 }
 
 void CheckScans(const history::History& history, const ReferenceModel& model, uint64_t lsn) {
-  for (const auto& [oid, table] : model.MomentAt(lsn).tables) {
+  for (const auto& entry : model.MomentAt(lsn).tables) {
+    const auto& oid = entry.first;  // clang 14 captures no structured binding
+    const auto& table = entry.second;
     auto expected = table.rows.begin();
     Must(history.Scan(oid, Position{lsn}, {}, [&](const history::Row& row) -> Result<bool> {
       REQUIRE(expected != table.rows.end());
