@@ -108,9 +108,10 @@ int Run(const HistoryVerb& verb, Session* session) {
       [&](std::string_view line) {
         const base::Result<JsonObject> version = JsonObject::Parse(line);
         if (!version) return true;
-        const std::string op = version->Text("op");
-        table->Add({version->Text("xid"), version->Text("position"), TimeText(version->Text("time")),
-                    op == "base" ? "(first copy)" : op, VersionText(*version)});
+        const std::string xid = version->Text("xid");
+        std::string op = version->Text("op");
+        if (op == "base") op = xid.empty() ? "(first copy)" : "(as it was)";
+        table->Add({xid, version->Text("position"), TimeText(version->Text("time")), op, VersionText(*version)});
         return session->output()->alive();
       });
   if (table && status == kExitDone) table->Finish();
