@@ -111,7 +111,8 @@ int Run(const HistoryVerb& verb, Session* session) {
         const std::string xid = version->Text("xid");
         std::string op = version->Text("op");
         if (op == "base") op = xid.empty() ? "(first copy)" : "(as it was)";
-        table->Add({xid, version->Text("position"), TimeText(version->Text("time")), op, VersionText(*version)});
+        table->Add(
+            {xid, version->Text("position"), TimeText(version->Text("time")), op, VersionText(*version)});
         return session->output()->alive();
       });
   if (table && status == kExitDone) table->Finish();
