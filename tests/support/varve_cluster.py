@@ -225,6 +225,8 @@ class Cluster:
 
     def kill_postmaster(self):
         """kill -9. The server's other processes see it and leave; `start` works after this."""
+        # Stopped first: a backend forked after the list was made would keep the shared memory in use.
+        self.postmaster.send(signal.SIGSTOP)
         children = children_of(self.postmaster.pid)
         self.postmaster.send(signal.SIGKILL)
         self.postmaster.wait(10)
