@@ -32,6 +32,16 @@ std::string ReadBytes(const flatbuffers::Vector<uint8_t>* bytes) {
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
+// The verifier takes structs with 64-bit fields at any multiple of 4; to read them there is undefined.
+template <typename Struct>
+bool IsAligned(const Struct* place) {
+  return reinterpret_cast<uintptr_t>(place) % alignof(Struct) == 0;
+}
+template <typename Struct>
+bool IsAligned(const flatbuffers::Vector<const Struct*>* structs) {
+  return structs == nullptr || reinterpret_cast<uintptr_t>(structs->Data()) % alignof(Struct) == 0;
+}
+
 // The verified table in `bytes`. FlatBuffers 2.0.8 takes no byte less or more than the prefix says, and reads
 // 64-bit fields without regard to alignment: `bytes` is a heap string, aligned to 16.
 Result<const stream::Batch*> Verify(const std::string& bytes) {
@@ -44,7 +54,12 @@ Result<const stream::Batch*> Verify(const std::string& bytes) {
   }
   flatbuffers::Verifier verifier(data, bytes.size(), kVerifierDepthMax, kVerifierTablesMax);
   if (!stream::VerifySizePrefixedBatchBuffer(verifier)) return Malformed("not a valid Batch buffer (VRV1)");
-  return stream::GetSizePrefixedBatch(data);
+  const stream::Batch* batch = stream::GetSizePrefixedBatch(data);
+  if (!IsAligned(batch->session()) || !IsAligned(batch->refs()) || !IsAligned(batch->transactions()) ||
+      !IsAligned(batch->changes())) {
+    return Malformed("structs at a place that is not aligned");
+  }
+  return batch;
 }
 
 model::Handshake ReadHandshake(const stream::Handshake& wire) {
