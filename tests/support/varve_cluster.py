@@ -232,6 +232,10 @@ class Cluster:
         self.postmaster.wait(10)
         self._end_orphans(children)
         self.postmaster = None
+        # Until the system's first process reaps an ended postmaster that is not our child, its id still looks
+        # alive to the next one, which then refuses to start.
+        for lock in (os.path.join(self.data, "postmaster.pid"), self.path(".s.PGSQL.5432.lock")):
+            os.unlink(lock)
 
     @staticmethod
     def _end_orphans(children):
