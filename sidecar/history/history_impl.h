@@ -27,6 +27,7 @@ class HistoryImpl final : public History {
 
   // Reads what the store holds and removes what lies above the published position.
   base::Status Load();
+  base::Status LoadUnfinished() EXCLUDES(mutex_);
 
   base::Status BeginBaseline(const Identity& identity) override;
   base::Status AddBaselineTable(const model::Relation& relation) override;

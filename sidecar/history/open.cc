@@ -56,7 +56,7 @@ Result<std::unique_ptr<History>> History::Open(const Options& options, const bas
 
 Status HistoryImpl::Load() {
   ASSIGN_OR_RETURN(const auto mark, store_->Get(Family::kCatalog, store::CatalogKey(CatalogTag::kBaseline)));
-  if (!mark) return ClearBaseline(store_.get());
+  if (!mark) return LoadUnfinished();
   ASSIGN_OR_RETURN(const store::ReadPointRecord first, store::DecodeReadPoint(*mark));
   ASSIGN_OR_RETURN(const auto published_bytes,
                    store_->Get(Family::kCatalog, store::CatalogKey(CatalogTag::kPublished)));
@@ -81,6 +81,17 @@ Status HistoryImpl::Load() {
     identity_ = std::move(identity);
   }
   StartApplier(PointOf(first), published);
+  return {};
+}
+
+// Of a first copy that was not completed only the identity is of use: it tells whose slot was made.
+Status HistoryImpl::LoadUnfinished() {
+  RETURN_IF_ERROR(ClearBaseline(store_.get()));
+  ASSIGN_OR_RETURN(const auto bytes, store_->Get(Family::kCatalog, store::CatalogKey(CatalogTag::kIdentity)));
+  if (!bytes) return {};
+  ASSIGN_OR_RETURN(Identity identity, DecodeIdentity(*bytes));
+  base::MutexLock lock(&mutex_);
+  identity_ = std::move(identity);
   return {};
 }
 

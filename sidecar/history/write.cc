@@ -2,12 +2,14 @@
 #include <utility>
 
 #include "sidecar/history/history_impl.h"
+#include "sidecar/history/records.h"
 
 namespace varve::history {
 
 using base::ErrorCode;
 using base::Fail;
 using base::Status;
+using store::Family;
 
 Status HistoryImpl::BeginBaseline(const Identity& identity) {
   if (FindApplier() != nullptr) {
@@ -21,6 +23,9 @@ Status HistoryImpl::BeginBaseline(const Identity& identity) {
     identity_.reset();
   }
   RETURN_IF_ERROR(ClearBaseline(store_.get()));
+  // Durable before the slot is made: the slot that a killed first copy leaves is then known to be ours.
+  RETURN_IF_ERROR(store_->Put(Family::kCatalog, store::CatalogKey(store::CatalogTag::kIdentity),
+                              EncodeIdentity(identity), store::Durability::kSynced));
   base::MutexLock lock(&mutex_);
   baseline_ = std::make_shared<Baseline>(store_.get(), identity);
   identity_ = identity;

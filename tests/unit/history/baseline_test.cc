@@ -24,7 +24,8 @@ base::Error OpenError(const HistoryFixture& f) {
   return opened.error();
 }
 
-TEST_CASE("nothing is readable until the first copy is finished, and an unfinished one leaves nothing") {
+TEST_CASE(
+    "nothing is readable until the first copy is finished, and an unfinished one leaves only whose it was") {
   HistoryFixture f;
   REQUIRE(f.history->BeginBaseline(SampleIdentity()));
   REQUIRE(f.history->AddBaselineTable(*f.accounts));
@@ -37,7 +38,9 @@ TEST_CASE("nothing is readable until the first copy is finished, and an unfinish
   f.history.reset();
   f.history = OpenHistory(f.directory.path(), &f.clock);
   CHECK(f.history->Tables().empty());
-  CHECK_FALSE(f.history->GetIdentity().has_value());
+  // By which the slot that was made for it is known.
+  CHECK(f.history->GetIdentity() == SampleIdentity());
+  CHECK_FALSE(f.history->GetStatus().baseline_complete);
   CHECK(ErrorOf(f.history->AddBaselineTable(*f.accounts)).code == ErrorCode::kInvalidArgument);
   // Begun, and begun again without being finished.
   REQUIRE(f.history->BeginBaseline(SampleIdentity()));
