@@ -191,8 +191,8 @@ base::Result<std::vector<CatalogTable>> FirstCopy::ReadTables(const std::string&
   RETURN_IF_ERROR(GuardSnapshot(holder.get(), control));
   ASSIGN_OR_RETURN(const pg::Publication publication,
                    pg::ReadPublication(holder.get(), params_.options->publication));
-  RETURN_IF_ERROR(
-      params_.trouble->FromFindings(pg::CheckPublication(publication, params_.options->publication)));
+  RETURN_IF_ERROR(params_.trouble->FromFindings(
+      pg::CheckPublication(publication, params_.options->publication, holder->user())));
   std::vector<uint32_t> oids;
   oids.reserve(publication.tables.size());
   for (const pg::TableFacts& table : publication.tables) oids.push_back(table.oid);

@@ -165,8 +165,8 @@ base::Status SessionStart::MakeFirstCopy(const SessionFacts& facts, pg::Connecti
   // What makes a copy pointless is found before the slot: the publication is made and committed first.
   ASSIGN_OR_RETURN(const pg::Publication publication,
                    pg::ReadPublication(control, params_.options->publication));
-  RETURN_IF_ERROR(
-      params_.trouble->FromFindings(pg::CheckPublication(publication, params_.options->publication)));
+  RETURN_IF_ERROR(params_.trouble->FromFindings(
+      pg::CheckPublication(publication, params_.options->publication, facts.settings.user)));
   if (leftover) {
     base::LogInfo("dropping slot {} of a first copy that was not completed", params_.options->slot);
     const auto dropped =

@@ -209,7 +209,8 @@ TableVerdict JudgeTable(const TableFacts& table) {
   return refuse(true, "it has no primary key", by_index);
 }
 
-std::vector<Finding> CheckPublication(const Publication& publication, std::string_view name) {
+std::vector<Finding> CheckPublication(const Publication& publication, std::string_view name,
+                                      std::string_view user) {
   std::vector<Finding> findings;
   const std::string quoted = QuoteIdentifier(name);
   if (!publication.exists) {
@@ -244,6 +245,11 @@ std::vector<Finding> CheckPublication(const Publication& publication, std::strin
                              table.has_row_filter ? "row filter" : "column list"),
                  fmt::format("alter publication {0} drop table {1}; alter publication {0} add table {1};",
                              quoted, table_quoted)));
+    } else if (!table.can_select && JudgeTable(table).usable) {
+      findings.push_back(Failed(table_name, fmt::format("role {} may not read {}", user, table.DisplayName()),
+                                fmt::format("grant usage on schema {} to {}; grant select on {} to {};",
+                                            QuoteIdentifier(table.schema), QuoteIdentifier(user),
+                                            table_quoted, QuoteIdentifier(user))));
     }
   }
   return findings;

@@ -47,8 +47,10 @@ struct TableVerdict {
 };
 TableVerdict JudgeTable(const TableFacts& table);
 
-// The publication as such: exists, FOR ALL TABLES, row filters, column lists, partition roots.
-std::vector<Finding> CheckPublication(const Publication& publication, std::string_view name);
+// The publication as such: exists, FOR ALL TABLES, row filters, column lists, partition roots; and whether
+// the role may read its tables.
+std::vector<Finding> CheckPublication(const Publication& publication, std::string_view name,
+                                      std::string_view user);
 
 // A slot that exists: kind, plugin, database, lost WAL. Not whether it is in use.
 std::vector<Finding> CheckSlot(const SlotState& slot, std::string_view name, std::string_view database);

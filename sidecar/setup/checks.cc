@@ -49,7 +49,7 @@ Check CheckPlugin(pg::Connection* connection, const pg::ServerSettings& settings
           pg::RemedyFor(connection->last_error(), settings.user, settings.database)};
 }
 
-void AddTables(const pg::Publication& publication, const std::string& user, std::vector<Check>* checks) {
+void AddTables(const pg::Publication& publication, std::vector<Check>* checks) {
   for (const pg::TableFacts& table : publication.tables) {
     const std::string name = "table " + table.DisplayName();
     const pg::TableVerdict verdict = pg::JudgeTable(table);
@@ -63,11 +63,6 @@ void AddTables(const pg::Publication& publication, const std::string& user, std:
               : "";
       checks->push_back({name, CheckResult::kWarning, fmt::format("not followed: {}{}", verdict.reason, harm),
                          verdict.remedy});
-    } else if (!table.can_select) {
-      checks->push_back(
-          {name, CheckResult::kFailed, fmt::format("role {} may not read it", user),
-           fmt::format("grant select on {} to {};", pg::QuoteQualified(table.schema, table.name),
-                       pg::QuoteIdentifier(user))});
     } else {
       checks->push_back({name, CheckResult::kOk, "has a key", ""});
     }
@@ -144,8 +139,8 @@ base::Result<std::vector<Check>> CheckServer(pg::Connection* connection, const O
   Add(pg::CheckSettings(settings, {options.slot, slot.exists, options.allow_synchronous}), &checks);
   checks.push_back(CheckPlugin(connection, settings, slot));
   if (publication.exists || !before_init)
-    Add(pg::CheckPublication(publication, options.publication), &checks);
-  AddTables(publication, settings.user, &checks);
+    Add(pg::CheckPublication(publication, options.publication, settings.user), &checks);
+  AddTables(publication, &checks);
   Add(pg::CheckSlot(slot, options.slot, settings.database), &checks);
   if (!slot.exists) RETURN_IF_ERROR(AddBlockers(connection, &checks));
   if (!options.data_dir.empty()) checks.push_back(CheckDataDir(options.data_dir));

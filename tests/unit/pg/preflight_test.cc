@@ -142,24 +142,29 @@ TEST_CASE("a table is usable with a key that identifies its rows") {
 
 TEST_CASE("publications that would hide rows or columns are refused") {
   Publication publication;
-  CHECK(CheckPublication(publication, "varve").front().severity == Severity::kFailed);
+  CHECK(CheckPublication(publication, "varve", "app").front().severity == Severity::kFailed);
   publication.exists = true;
   publication.tables.resize(1);
   publication.tables[0].schema = "public";
   publication.tables[0].name = "t";
-  CHECK(CheckPublication(publication, "varve").size() == 1);
+  publication.tables[0].can_select = true;
+  CHECK(CheckPublication(publication, "varve", "app").size() == 1);
   publication.tables[0].has_row_filter = true;
-  CHECK(CheckPublication(publication, "varve").back().message ==
+  CHECK(CheckPublication(publication, "varve", "app").back().message ==
         "public.t is published with a row filter, which is not supported");
   publication.tables[0].has_row_filter = false;
   publication.tables[0].has_column_list = true;
-  CHECK(CheckPublication(publication, "varve").back().severity == Severity::kFailed);
+  CHECK(CheckPublication(publication, "varve", "app").back().severity == Severity::kFailed);
   publication.tables[0].has_column_list = false;
   publication.tables[0].kind = 'p';
-  CHECK(CheckPublication(publication, "varve").back().severity == Severity::kFailed);
+  CHECK(CheckPublication(publication, "varve", "app").back().severity == Severity::kFailed);
   publication.tables[0].kind = 'r';
+  publication.tables[0].has_primary_key = true;
+  publication.tables[0].can_select = false;
+  CHECK(CheckPublication(publication, "varve", "app").back().message == "role app may not read public.t");
+  publication.tables[0].can_select = true;
   publication.all_tables = true;
-  CHECK(CheckPublication(publication, "varve").back().severity == Severity::kWarning);
+  CHECK(CheckPublication(publication, "varve", "app").back().severity == Severity::kWarning);
 }
 
 TEST_CASE("a slot that is not ours or is lost is refused") {
