@@ -19,7 +19,7 @@ using base::ErrorCode;
 
 constexpr auto kStopCheck = std::chrono::milliseconds(50);
 constexpr uint64_t kRowsPerReport = 1000;
-constexpr char kLockTimeout[] = "30s";
+constexpr char kLockNotAvailable[] = "55P03";
 
 std::string TableName(const model::Relation& relation) {
   return pg::QuoteQualified(relation.schema, relation.name);
@@ -116,43 +116,49 @@ base::Status CopyJob::WorkChunks() {
   ASSIGN_OR_RETURN(const auto connection, pg::Connection::Open(options));
   ASSIGN_OR_RETURN(const auto present, pg::Connection::Open(options));
   RETURN_IF_ERROR(PinSettings(connection.get()));
-  RETURN_IF_ERROR(connection->Query(fmt::format("set lock_timeout = '{}'", kLockTimeout)));
+  ASSIGN_OR_RETURN(const bool locked, LockTables(connection.get(), present.get()));
+  if (!locked) return {};
   connection->set_timeout_ms(0);
   for (;;) {
     const size_t next = next_chunk_++;
-    if (next >= chunks_.size() || abort_) return {};
-    RETURN_IF_ERROR(CopyOne(connection.get(), present.get(), chunks_[next]));
+    if (next >= chunks_.size() || abort_) break;
+    RETURN_IF_ERROR(CopyRows(connection.get(), (*tables_)[chunks_[next].table], chunks_[next]));
   }
+  RETURN_IF_ERROR(connection->Query("commit"));
+  return {};
 }
 
-// False, and noted, when the table is no longer what the snapshot saw.
-base::Result<bool> CopyJob::StillThere(pg::Connection* present, const CatalogTable& table) {
-  const uint32_t oid = table.relation.oid.value;
-  ASSIGN_OR_RETURN(const auto stamps, ReadStamps(present, {oid}));
-  const auto found = stamps.find(oid);
-  if (found != stamps.end() && found->second == table.stamp) return true;
-  base::MutexLock lock(&mutex_);
-  moved_ = table.relation.QualifiedName();
-  abort_ = true;
+// TRUNCATE and rewrites are not MVCC: an old snapshot reads the new, empty or wrong, file. As pg_dump does,
+// each connection locks all tables before it reads any, and keeps them: only what comes between the snapshot
+// and the locks can spoil the copy, and the stamps tell. Without waiting, for an ALTER TABLE that waits for
+// another of our connections would wait for ever, and this one behind it.
+base::Result<bool> CopyJob::LockTables(pg::Connection* connection, pg::Connection* present) {
+  RETURN_IF_ERROR(connection->Query("begin isolation level repeatable read read only"));
+  RETURN_IF_ERROR(connection->Query("set transaction snapshot " + pg::QuoteLiteral(params_.snapshot)));
+  std::string names;
+  std::vector<uint32_t> oids;
+  for (const CatalogTable& table : *tables_) {
+    names += (names.empty() ? "only " : ", only ") + TableName(table.relation);
+    oids.push_back(table.relation.oid.value);
+  }
+  const auto locked = connection->Query(fmt::format("lock table {} in access share mode nowait", names));
+  ASSIGN_OR_RETURN(const auto stamps, ReadStamps(present, oids));
+  for (const CatalogTable& table : *tables_) {
+    const auto found = stamps.find(table.relation.oid.value);
+    if (found != stamps.end() && found->second == table.stamp) continue;
+    NoteMoved(table.relation.QualifiedName());
+    return false;
+  }
+  if (locked) return true;
+  if (connection->last_error().sqlstate != kLockNotAvailable) return base::Fail(locked.error());
+  NoteMoved(fmt::format("(one that another session is altering: {})", locked.error().message));
   return false;
 }
 
-base::Status CopyJob::CopyOne(pg::Connection* connection, pg::Connection* present, const CopyChunk& chunk) {
-  const CatalogTable& table = (*tables_)[chunk.table];
-  RETURN_IF_ERROR(connection->Query("begin isolation level repeatable read read only"));
-  RETURN_IF_ERROR(connection->Query("set transaction snapshot " + pg::QuoteLiteral(params_.snapshot)));
-  // TRUNCATE and rewrites are not MVCC: an old snapshot reads the new, empty or wrong, file. The lock keeps
-  // them away from here on; whether one came between the snapshot and the lock, the stamp tells.
-  const auto locked =
-      connection->Query(fmt::format("lock table only {} in access share mode", TableName(table.relation)));
-  ASSIGN_OR_RETURN(const bool there, StillThere(present, table));
-  if (!there) return {};
-  if (!locked) return base::Fail(locked.error());
-  RETURN_IF_ERROR(CopyRows(connection, table, chunk));
-  ASSIGN_OR_RETURN(const bool still_there, StillThere(present, table));
-  if (!still_there) return {};
-  RETURN_IF_ERROR(connection->Query("commit"));
-  return {};
+void CopyJob::NoteMoved(std::string table) {
+  base::MutexLock lock(&mutex_);
+  moved_ = std::move(table);
+  abort_ = true;
 }
 
 base::Status CopyJob::CopyRows(pg::Connection* connection, const CatalogTable& table,

@@ -56,9 +56,10 @@ class CopyJob {
  private:
   void Work();
   base::Status WorkChunks();
-  base::Status CopyOne(pg::Connection* connection, pg::Connection* present, const CopyChunk& chunk);
+  // False, and noted, when a table is no longer what the snapshot saw.
+  base::Result<bool> LockTables(pg::Connection* connection, pg::Connection* present);
   base::Status CopyRows(pg::Connection* connection, const CatalogTable& table, const CopyChunk& chunk);
-  base::Result<bool> StillThere(pg::Connection* present, const CatalogTable& table);
+  void NoteMoved(std::string table) EXCLUDES(mutex_);
   void Fail(base::Error error) EXCLUDES(mutex_);
 
   const Params params_;

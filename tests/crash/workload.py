@@ -27,7 +27,6 @@ class Writer(threading.Thread):
         self.counts = Counter()
         self.failure = None
         self.pause_s = 0.02
-        self.calm = False  # no TRUNCATE and no change of columns
         self._stopping = threading.Event()
         self.session = None
 
@@ -134,8 +133,6 @@ class Writer(threading.Thread):
         )
 
     def truncate(self, tables):
-        if self.calm:
-            return "select"
         self.counts["truncate"] += 1
         return f"truncate {tables}"
 
@@ -274,7 +271,7 @@ class Shifting(Writer):
 
     def statement(self):
         added, attributes = self._columns()
-        if self.changes_columns and self.rng.random() < 0.03 and not self.calm:
+        if self.changes_columns and self.rng.random() < 0.03:
             return self._column_change(added, attributes)
         return self._row_change(added)
 
@@ -330,7 +327,6 @@ class Pgbench(threading.Thread):
         self.seed = seed
         self.counts = Counter()
         self.failure = None
-        self.calm = False
         self._process = None
         self._stopping = threading.Event()
 
@@ -390,10 +386,6 @@ class Workload:
     def start(self):
         for writer in self.writers:
             writer.start()
-
-    def set_calm(self, calm):
-        for writer in self.writers:
-            writer.calm = calm
 
     def stop(self):
         for writer in self.writers:
