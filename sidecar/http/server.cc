@@ -34,9 +34,7 @@ namespace {
 constexpr int kTickMs = 500;
 constexpr size_t kTokenBytesMin = 16;
 constexpr size_t kTokenBytesMax = 1024;
-// How long a connection above the limit waits for room before it is refused, and how long another one must
-// have been idle to be ended for it.
-constexpr std::chrono::milliseconds kRoomTimeout(1000);
+// How long a connection must have been idle to be ended for another one.
 constexpr std::chrono::milliseconds kRoomPoll(5);
 constexpr std::chrono::milliseconds kIdleBeforeEnd(100);
 
@@ -212,15 +210,21 @@ class Server::Impl {
       }
       if (!full_since_) full_since_ = began;
       EndIdle();
-      if (stopping_.load() || now - *full_since_ >= kRoomTimeout) return false;
+      if (stopping_.load() || now - *full_since_ >= options_.room_timeout) return false;
       std::this_thread::sleep_for(kRoomPoll);
     }
+  }
+
+  // Whether something has arrived that its thread has not come to yet.
+  static bool HasRequest(const Descriptor& peer) {
+    char byte = 0;
+    return recv(peer.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
   }
 
   void EndIdle() {
     Connection* longest = nullptr;
     for (Connection& connection : connections_) {
-      if (!connection.state.idle.load()) continue;
+      if (!connection.state.idle.load() || HasRequest(connection.fd)) continue;
       if (longest == nullptr || connection.state.idle_since < longest->state.idle_since)
         longest = &connection;
     }

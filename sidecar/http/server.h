@@ -22,6 +22,8 @@ struct Options {
   std::chrono::milliseconds idle_timeout = std::chrono::seconds(60);
   std::chrono::milliseconds request_timeout = std::chrono::seconds(10);
   std::chrono::milliseconds write_timeout = std::chrono::seconds(30);
+  // How long a connection above the limit waits for room before it is refused.
+  std::chrono::milliseconds room_timeout = std::chrono::seconds(1);
 };
 
 // Null while the history is closed. Thread-safe. What it hands out stays open until it is given back, so who

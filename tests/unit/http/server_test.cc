@@ -188,7 +188,9 @@ TEST_CASE("a body is taken, with 100-continue when it is asked for") {
 }
 
 TEST_CASE("a hundred connections at once are all answered") {
-  const Running running;
+  http::Options options;
+  options.room_timeout = std::chrono::seconds(60);
+  const Running running(options);
   running.history->SetBulk(3000, std::nullopt);
   std::vector<std::thread> threads;
   std::atomic<int> whole{0};
