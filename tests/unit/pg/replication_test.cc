@@ -40,12 +40,13 @@ TEST_CASE("a status update has the bytes of the manual") {
 }
 
 TEST_CASE("a data message is taken apart") {
-  const auto parsed =
-      ParseReplicationMessage(Unhex("77"
-                                    "00000016b374d848"
-                                    "00000016b374d850"
-                                    "fffffffffffffffe"
-                                    "616263"));
+  const std::string message = Unhex(
+      "77"
+      "00000016b374d848"
+      "00000016b374d850"
+      "fffffffffffffffe"
+      "616263");
+  const auto parsed = ParseReplicationMessage(message);
   REQUIRE(parsed);
   const auto& data = std::get<XLogData>(*parsed);
   CHECK(data.start == base::Lsn{0x16B374D848});
