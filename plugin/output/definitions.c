@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* What a transaction did to the definitions of tables, told where it commits, rows or not. */
 #include "postgres.h"
+#include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "access/transam.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "storage/sinval.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
@@ -21,16 +28,50 @@ compare_oids(const ListCell *a, const ListCell *b)
 	return left < right ? -1 : left > right;
 }
 
+/* Whether a column, or a type of one, may be made of this type (DEPENDENCY_NORMAL; its array
+ * type depends on it internally). */
+static bool
+is_type_used(Oid type)
+{
+	Relation depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple tuple;
+	bool used = false;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(TypeRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(type));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, lengthof(keys), keys);
+	while (!used && HeapTupleIsValid(tuple = systable_getnext(scan)))
+		used = ((Form_pg_depend)GETSTRUCT(tuple))->deptype == DEPENDENCY_NORMAL;
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	return used;
+}
+
+/* A composite type's own, or that of a table whose rows are values in another. */
+static bool
+is_row_type_used(Oid relid)
+{
+	Oid type = get_rel_type_id(relid);
+
+	return OidIsValid(type) && (is_type_used(type) || is_type_used(get_array_type(type)));
+}
+
 /*
  * Tables that this transaction's own invalidations name, in order of oid. The callbacks of the
  * relation cache also hear of what other sessions do at present, which says nothing about this
- * place in the WAL.
+ * place in the WAL. A change of a schema, a row type or an enum may concern any table, also one
+ * that this session has not yet met: then all that are published are looked at.
  */
 static List *
 changed_tables(VarveOutput *output, ReorderBufferTXN *txn)
 {
 	List *oids = NIL;
 	List *result = NIL;
+	bool may_be_any = false;
 	ListCell *cell;
 
 	for (uint32 i = 0; i < txn->ninvalidations; i++)
@@ -40,14 +81,18 @@ changed_tables(VarveOutput *output, ReorderBufferTXN *txn)
 		if (message->id == SHAREDINVALRELCACHE_ID && message->rc.dbId == MyDatabaseId)
 		{
 			if (!OidIsValid(message->rc.relId))
-				oids = list_concat(oids, varve_relations_announced(output->relations, 0));
+				may_be_any = true;
 			else if (message->rc.relId >= FirstNormalObjectId)
+			{
+				may_be_any = may_be_any || is_row_type_used(message->rc.relId);
 				oids = lappend_oid(oids, message->rc.relId);
+			}
 		}
-		else if (message->id == NAMESPACEOID)
-			oids = list_concat(oids,
-							   varve_relations_announced(output->relations, message->cc.hashValue));
+		else if (message->id == NAMESPACEOID || message->id == ENUMOID)
+			may_be_any = true;
 	}
+	if (may_be_any)
+		oids = list_concat(oids, varve_relations_published(output->relations));
 	list_sort(oids, compare_oids);
 	foreach (cell, oids)
 	{

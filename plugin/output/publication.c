@@ -201,3 +201,28 @@ varve_publications_cover(VarvePublications *publications, Relation relation,
 	}
 	return covered;
 }
+
+List *
+varve_publications_tables(VarvePublications *publications)
+{
+	List *oids = NIL;
+	ListCell *cell;
+
+	if (!publications->valid)
+		load_publications(publications);
+	foreach (cell, publications->loaded)
+	{
+		const Publication *publication = lfirst(cell);
+
+		if (publication->alltables)
+			oids = list_concat(oids, GetAllTablesPublicationRelations(false));
+		else
+		{
+			oids =
+				list_concat(oids, GetPublicationRelations(publication->oid, PUBLICATION_PART_LEAF));
+			oids = list_concat(
+				oids, GetAllSchemaPublicationRelations(publication->oid, PUBLICATION_PART_LEAF));
+		}
+	}
+	return oids;
+}

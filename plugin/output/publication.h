@@ -17,6 +17,9 @@ extern VarvePublications *varve_publications_open(List *names, MemoryContext con
 extern bool varve_publications_cover(VarvePublications *publications, Relation relation,
 									 PublicationActions *actions);
 
+/* Every table that the publications have at this point of the WAL, roots of partitions left out. */
+extern List *varve_publications_tables(VarvePublications *publications);
+
 /* The definitions may have changed: read them again when they are next needed. Safe in callbacks.
  */
 extern void varve_publications_invalidate(VarvePublications *publications);

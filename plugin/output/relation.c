@@ -102,6 +102,14 @@ name_changed(Datum argument, int cache_id, uint32 hash)
 	}
 }
 
+/* A label says nothing of its type: labels change seldom, so all tables are looked at again. */
+static void
+label_changed(Datum argument, int cache_id, uint32 hash)
+{
+	if (open_cache != NULL)
+		invalidate_all(open_cache);
+}
+
 static void
 publication_changed(Datum argument, int cache_id, uint32 hash)
 {
@@ -122,6 +130,7 @@ register_callbacks(void)
 	CacheRegisterRelcacheCallback(relcache_changed, (Datum)0);
 	CacheRegisterSyscacheCallback(NAMESPACEOID, name_changed, (Datum)0);
 	CacheRegisterSyscacheCallback(TYPEOID, name_changed, (Datum)0);
+	CacheRegisterSyscacheCallback(ENUMOID, label_changed, (Datum)0);
 	CacheRegisterSyscacheCallback(PUBLICATIONOID, publication_changed, (Datum)0);
 	CacheRegisterSyscacheCallback(PUBLICATIONRELMAP, publication_changed, (Datum)0);
 	CacheRegisterSyscacheCallback(PUBLICATIONNAMESPACEMAP, publication_changed, (Datum)0);
@@ -256,18 +265,7 @@ varve_relation_get(VarveRelationCache *cache, Relation relation)
 }
 
 List *
-varve_relations_announced(VarveRelationCache *cache, uint32 schema_hash)
+varve_relations_published(VarveRelationCache *cache)
 {
-	List *oids = NIL;
-	HASH_SEQ_STATUS status;
-	VarveRelationEntry *entry;
-
-	hash_seq_init(&status, cache->entries);
-	while ((entry = hash_seq_search(&status)) != NULL)
-	{
-		if (entry->announced != VARVE_ANNOUNCED_NOTHING &&
-			(schema_hash == 0 || entry->schema_hash == schema_hash))
-			oids = lappend_oid(oids, entry->relid);
-	}
-	return oids;
+	return varve_publications_tables(cache->publications);
 }

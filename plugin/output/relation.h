@@ -69,11 +69,11 @@ extern VarveRelationEntry *varve_relation_find(VarveRelationCache *cache, Oid re
 /* The entry, made invalid if there was none. */
 extern VarveRelationEntry *varve_relation_enter(VarveRelationCache *cache, Oid relid);
 
-/* Oids of the tables that the client was told of, of one schema unless schema_hash is 0. */
-extern List *varve_relations_announced(VarveRelationCache *cache, uint32 schema_hash);
-
 /* describe.c: fills entry->definition and what derives from it, in entry->context. */
 extern void varve_relation_describe(VarveRelationEntry *entry, Relation relation);
 
 /* type.c: the types reachable from the columns, into definition->types. */
 extern void varve_relation_describe_types(VarveRelation *definition);
+
+/* Every table that the publications have at this point of the WAL. */
+extern List *varve_relations_published(VarveRelationCache *cache);

@@ -4,8 +4,10 @@
 #include "access/htup_details.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_enum.h"
 #include "catalog/pg_type.h"
 #include "parser/parse_coerce.h"
+#include "utils/catcache.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -76,6 +78,35 @@ describe_fields(VarveType *type, Oid relid, List **oids)
 	}
 }
 
+static int
+compare_labels(const void *a, const void *b)
+{
+	uint32 left = ((const VarveTypeField *)a)->type_oid;
+	uint32 right = ((const VarveTypeField *)b)->type_oid;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Each label with its pg_enum.oid, in order of that: ALTER TYPE ... RENAME VALUE keeps the oid. */
+static void
+describe_labels(VarveType *type, Oid oid)
+{
+	CatCList *labels = SearchSysCacheList1(ENUMTYPOIDNAME, ObjectIdGetDatum(oid));
+
+	type->fields = palloc0(Max(labels->n_members, 1) * sizeof(VarveTypeField));
+	for (int i = 0; i < labels->n_members; i++)
+	{
+		Form_pg_enum label = (Form_pg_enum)GETSTRUCT(&labels->members[i]->tuple);
+		VarveTypeField *field = &type->fields[type->field_count++];
+
+		field->name.data = pstrdup(NameStr(label->enumlabel));
+		field->name.length = strlen(field->name.data);
+		field->type_oid = label->oid;
+	}
+	ReleaseCatCacheList(labels);
+	qsort(type->fields, type->field_count, sizeof(VarveTypeField), compare_labels);
+}
+
 static uint8
 delimiter_of(Oid element)
 {
@@ -112,15 +143,19 @@ describe_type(VarveType *type, Oid oid, List **oids)
 		type->kind = KIND_ARRAY;
 		type->inner_oid = form->typelem;
 		type->delimiter = delimiter_of(form->typelem);
-		add_type(oids, form->typelem);
 	}
 	else if (form->typtype == TYPTYPE_DOMAIN)
-	{
 		type->inner_oid = form->typbasetype;
-		add_type(oids, form->typbasetype);
-	}
+	else if (form->typtype == TYPTYPE_RANGE)
+		type->inner_oid = get_range_subtype(oid);
+	else if (form->typtype == TYPTYPE_MULTIRANGE)
+		type->inner_oid = get_multirange_range(oid);
 	else if (form->typtype == TYPTYPE_COMPOSITE)
 		describe_fields(type, form->typrelid, oids);
+	else if (form->typtype == TYPTYPE_ENUM)
+		describe_labels(type, oid);
+	if (OidIsValid(type->inner_oid))
+		add_type(oids, type->inner_oid);
 	type->json_cast = has_json_cast(oid);
 	ReleaseSysCache(tuple);
 }

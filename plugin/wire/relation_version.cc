@@ -27,15 +27,16 @@ void PutOptional(std::string* out, const VarveBytes& bytes) {
   PutBytes(out, bytes);
 }
 
-// The composite types, by oid: their fields decide how a stored text is read.
-void PutComposites(std::string* out, const VarveRelation* relation) {
-  std::vector<const VarveType*> composites;
+// The composite and enum types, by oid: fields and labels decide how a stored text is read.
+void PutNamedParts(std::string* out, const VarveRelation* relation) {
+  std::vector<const VarveType*> parted;
   for (size_t i = 0; i < relation->type_count; ++i) {
-    if (relation->types[i].kind == 'c') composites.push_back(&relation->types[i]);
+    const uint8_t kind = relation->types[i].kind;
+    if (kind == 'c' || kind == 'e') parted.push_back(&relation->types[i]);
   }
-  std::sort(composites.begin(), composites.end(),
+  std::sort(parted.begin(), parted.end(),
             [](const VarveType* a, const VarveType* b) { return a->oid < b->oid; });
-  for (const VarveType* type : composites) {
+  for (const VarveType* type : parted) {
     PutInteger(out, type->oid);
     PutInteger(out, static_cast<uint32_t>(type->field_count));
     for (size_t i = 0; i < type->field_count; ++i) {
@@ -67,7 +68,7 @@ std::string CanonicalForm(const VarveRelation* relation) {
     PutInteger(&canonical, static_cast<uint8_t>(column.not_null));
     PutInteger(&canonical, column.generated);
   }
-  PutComposites(&canonical, relation);
+  PutNamedParts(&canonical, relation);
   return canonical;
 }
 

@@ -5,6 +5,7 @@
 
 #include "sidecar/base/check.h"
 #include "sidecar/history/applier.h"
+#include "sidecar/history/projection.h"
 #include "sidecar/types/key.h"
 
 namespace varve::history {
@@ -29,11 +30,12 @@ std::string KeyDifference(const model::Relation& before, const model::Relation& 
         "`full` with a primary key gives it one)",
         after.QualifiedName());
   }
-  const bool same = std::equal(old_key.begin(), old_key.end(), new_key.begin(), new_key.end(),
-                               [](const model::Column* a, const model::Column* b) {
-                                 return a->attnum == b->attnum && a->form == b->form &&
-                                        a->width == b->width && types::SameRepresentation(*a, *b);
-                               });
+  const bool same = std::equal(
+      old_key.begin(), old_key.end(), new_key.begin(), new_key.end(),
+      [&](const model::Column* a, const model::Column* b) {
+        return a->attnum == b->attnum && types::SameRepresentation(*a, *b) &&
+               (a->base_type_oid != b->base_type_oid || ReadsAlike(before, after, a->base_type_oid));
+      });
   return same ? std::string() : "its key changed to other columns or another type";
 }
 

@@ -214,13 +214,11 @@ RelationPtr Catalog::VersionBefore(base::TableOid table, Place place) const {
   return found == nullptr ? nullptr : RelationOf(found->timeline.VersionBefore(place));
 }
 
-// Relations are never removed, so the column outlives the lock.
-const model::Column* Catalog::FirstColumnLocked(const Table& table, uint16_t attnum) const {
+RelationPtr Catalog::FirstWithLocked(const Table& table, uint16_t attnum) const {
   for (const TableEvent& event : table.timeline.events()) {
     if (event.kind != EventKind::kVersion) continue;
-    const RelationPtr version = RelationOf(&event);
-    const model::Column* column = version == nullptr ? nullptr : version->FindAttnum(attnum);
-    if (column != nullptr) return column;
+    RelationPtr version = RelationOf(&event);
+    if (version != nullptr && version->FindAttnum(attnum) != nullptr) return version;
   }
   return nullptr;
 }
@@ -234,10 +232,10 @@ Result<std::shared_ptr<const Projection>> Catalog::Project(base::TableOid table,
     return Fail(ErrorCode::kInternal, fmt::format("the store lacks relation version {:016x} of {}",
                                                   from.value, to->QualifiedName()));
   }
-  std::map<uint16_t, const model::Column*> first;
+  std::map<uint16_t, RelationPtr> first;
   for (const model::Column& column : to->columns) {
     if (source->FindAttnum(column.attnum) == nullptr) {
-      first[column.attnum] = FirstColumnLocked(*found, column.attnum);
+      first[column.attnum] = FirstWithLocked(*found, column.attnum);
     }
   }
   return Projection::Make(std::move(source), to, [&](uint16_t attnum) { return first[attnum]; });

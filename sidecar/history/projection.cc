@@ -12,62 +12,87 @@ namespace varve::history {
 namespace {
 
 constexpr char kVirtual = 'v';
-constexpr int kTypeDepthMax = 64;
+constexpr int kTypeDepthMax = 64;  // bounds forged cycles
 
 std::string TypeName(const model::Relation& relation, const model::Column& column) {
   const model::Type* type = relation.FindType(column.type_oid);
   return type == nullptr ? fmt::format("type {}", column.type_oid) : type->name;
 }
 
-// Whether a stored text of the type reads the same under both descriptions. `depth` bounds forged cycles.
-bool SameFields(const model::Relation& from, const model::Relation& to, uint32_t type_oid, int depth) {
-  const model::Type* before = from.FindType(type_oid);
-  const model::Type* after = to.FindType(type_oid);
-  if (before == nullptr || after == nullptr) return before == after;
-  if (depth == 0 || before->kind != after->kind || before->inner_oid != after->inner_oid ||
-      before->fields != after->fields) {
-    return false;
-  }
-  if (before->inner_oid != 0 && !SameFields(from, to, before->inner_oid, depth - 1)) return false;
-  return std::all_of(before->fields.begin(), before->fields.end(), [&](const model::TypeField& field) {
-    return SameFields(from, to, field.type_oid, depth - 1);
+bool ReadsAlikeTo(const model::Relation& from, const model::Relation& to, uint32_t type_oid, int depth);
+
+// Labels are never dropped, only added and renamed.
+bool SameLabels(const model::Type& before, const model::Type& after) {
+  return std::all_of(before.fields.begin(), before.fields.end(), [&](const model::TypeField& label) {
+    return std::find(after.fields.begin(), after.fields.end(), label) != after.fields.end();
   });
 }
 
-bool MayShow(const model::Column& from, const model::Column& to) {
-  return from.form == to.form && from.width == to.width && types::SameRepresentation(from, to);
+bool SameFields(const model::Relation& from, const model::Relation& to, const model::Type& before,
+                const model::Type& after, int depth) {
+  return before.fields == after.fields &&
+         std::all_of(before.fields.begin(), before.fields.end(), [&](const model::TypeField& field) {
+           return ReadsAlikeTo(from, to, field.type_oid, depth);
+         });
+}
+
+bool ReadsAlikeTo(const model::Relation& from, const model::Relation& to, uint32_t type_oid, int depth) {
+  if (from.version == to.version) return true;
+  const model::Type* before = from.FindType(type_oid);
+  const model::Type* after = to.FindType(type_oid);
+  if (before == nullptr || after == nullptr) return before == after;
+  if (depth == 0 || before->kind != after->kind || before->inner_oid != after->inner_oid) return false;
+  if (before->kind == 'e') return SameLabels(*before, *after);
+  if (before->inner_oid != 0 && !ReadsAlikeTo(from, to, before->inner_oid, depth - 1)) return false;
+  return SameFields(from, to, *before, *after, depth - 1);
+}
+
+// Whether what `from` has in the column can be shown as what `to` has in it.
+base::Status CheckReadable(const model::Relation& from, const model::Relation& to,
+                           const model::Column& column) {
+  const model::Column& source = *from.FindAttnum(column.attnum);
+  if (types::SameRepresentation(source, column) &&
+      (source.base_type_oid != column.base_type_oid || ReadsAlike(from, to, column.base_type_oid))) {
+    return {};
+  }
+  const std::string before = TypeName(from, source);
+  const std::string after = TypeName(to, column);
+  return base::Fail(
+      base::ErrorCode::kSchemaChanged,
+      fmt::format("column {} of {} changed {}; rows written before that cannot be shown after it: read as of "
+                  "a moment before the change",
+                  column.name, to.QualifiedName(),
+                  source.type_oid == column.type_oid && source.typmod == column.typmod
+                      ? fmt::format("what its type {} is made of", after)
+                      : fmt::format("its type from {} to {}", before, after)));
 }
 
 }  // namespace
 
+bool ReadsAlike(const model::Relation& from, const model::Relation& to, uint32_t type_oid) {
+  return ReadsAlikeTo(from, to, type_oid, kTypeDepthMax);
+}
+
 base::Result<std::shared_ptr<const Projection>> Projection::Make(std::shared_ptr<const model::Relation> from,
                                                                  std::shared_ptr<const model::Relation> to,
-                                                                 const FirstColumn& first_column) {
+                                                                 const FirstWith& first_with) {
   auto projection = std::make_shared<Projection>();
   projection->same_ = from->version == to->version;
   for (const model::Column& column : to->columns) {
     Step step;
     step.attnum = column.attnum;
-    const model::Column* source = from->FindAttnum(column.attnum);
-    if (source == nullptr) {
-      const model::Column* first = first_column(column.attnum);
-      source = first != nullptr && first->missing ? first : nullptr;
-      step.source = source == nullptr ? Step::Source::kNull : Step::Source::kMissing;
-      if (source != nullptr) step.missing = *source->missing;
-      if (column.generated == kVirtual) step.source = Step::Source::kAbsent;
-    } else {
+    std::shared_ptr<const model::Relation> origin = from;
+    if (from->FindAttnum(column.attnum) != nullptr) {
       step.source = Step::Source::kCell;
+    } else {
+      origin = first_with(column.attnum);
+      const model::Column* first = origin == nullptr ? nullptr : origin->FindAttnum(column.attnum);
+      step.source = first == nullptr || !first->missing ? Step::Source::kNull : Step::Source::kMissing;
+      if (step.source == Step::Source::kMissing) step.missing = *first->missing;
+      if (column.generated == kVirtual) step.source = Step::Source::kAbsent;
     }
-    const bool text_of_another_shape = step.source == Step::Source::kCell &&
-                                       column.form == model::Form::kText &&
-                                       source->type_oid == column.type_oid && !projection->same_ &&
-                                       !SameFields(*from, *to, column.type_oid, kTypeDepthMax);
-    if (source != nullptr && (text_of_another_shape || !MayShow(*source, column))) {
-      return base::Fail(
-          base::ErrorCode::kSchemaChanged,
-          fmt::format("column {} of {} changed its type from {} to {}; rows written before that "
-                      "cannot be shown after it: read as of a moment before the change",
-                      column.name, to->QualifiedName(), TypeName(*from, *source), TypeName(*to, column)));
+    if (step.source != Step::Source::kNull && step.source != Step::Source::kAbsent) {
+      RETURN_IF_ERROR(CheckReadable(*origin, *to, column));
     }
     projection->steps_.push_back(std::move(step));
   }

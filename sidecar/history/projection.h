@@ -12,17 +12,22 @@
 
 namespace varve::history {
 
+// Whether a stored text of the type means the same under both descriptions of its table: no field of a
+// composite and no label of an enum that it leads to has changed or been renamed.
+bool ReadsAlike(const model::Relation& from, const model::Relation& to, uint32_t type_oid);
+
 // How cells of one relation version are shown under another of the same table: by attnum, never by name or
 // place. Keeps both versions alive. Const methods are thread-safe.
 class Projection {
  public:
-  // The column as the first version that had the attnum has it; nullptr when there is none.
-  using FirstColumn = std::function<const model::Column*(uint16_t attnum)>;
+  // The first version that had the attnum; nullptr when there is none.
+  using FirstWith = std::function<std::shared_ptr<const model::Relation>(uint16_t attnum)>;
 
-  // Errors: kSchemaChanged naming the column whose type changed so that old values cannot be shown.
+  // Errors: kSchemaChanged naming the column whose type, or what its type is made of, changed so that old
+  // values cannot be shown.
   static base::Result<std::shared_ptr<const Projection>> Make(std::shared_ptr<const model::Relation> from,
                                                               std::shared_ptr<const model::Relation> to,
-                                                              const FirstColumn& first_column);
+                                                              const FirstWith& first_with);
 
   const model::Relation& from() const { return *from_; }
   const model::Relation& to() const { return *to_; }

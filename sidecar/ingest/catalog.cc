@@ -59,6 +59,8 @@ with recursive reach(oid) as (
   select n.oid from reach r join pg_catalog.pg_type t on t.oid = r.oid cross join lateral (
     select t.typelem where t.typelem <> 0 and t.typsubscript = 'pg_catalog.array_subscript_handler'::regproc
     union all select t.typbasetype where t.typtype = 'd'
+    union all select g.rngsubtype from pg_catalog.pg_range g where g.rngtypid = t.oid
+    union all select g.rngtypid from pg_catalog.pg_range g where g.rngmultitypid = t.oid
     union all select f.atttypid from pg_catalog.pg_attribute f
               where t.typtype = 'c' and f.attrelid = t.typrelid and f.attnum > 0
                 and not f.attisdropped) n(oid)),
@@ -68,7 +70,10 @@ domain(oid, base) as (
   select t.oid, d.base from domain d join pg_catalog.pg_type t on t.typtype = 'd' and t.typbasetype = d.oid)
 select t.oid, n.nspname, t.typname,
        case when e.oid is not null then 'A' else t.typtype::text end,
-       case when t.typtype = 'd' then t.typbasetype else coalesce(e.oid, 0) end,
+       case t.typtype when 'd' then t.typbasetype
+         when 'r' then (select g.rngsubtype from pg_catalog.pg_range g where g.rngtypid = t.oid)
+         when 'm' then (select g.rngtypid from pg_catalog.pg_range g where g.rngmultitypid = t.oid)
+         else coalesce(e.oid, 0) end,
        coalesce(e.typdelim, ','),
        t.oid >= 16384 and exists (select from pg_catalog.pg_cast x join domain d on d.base = x.castsource
          where d.oid = t.oid and x.casttarget = 'pg_catalog.json'::regtype and x.castmethod = 'f')
@@ -78,11 +83,16 @@ left join pg_catalog.pg_type e on e.oid = t.typelem and t.typelem <> 0
      and t.typsubscript = 'pg_catalog.array_subscript_handler'::regproc
 order by t.oid)";
 
+// The fields of composite types in their order, the labels of enums in order of oid.
 constexpr char kFieldsSql[] = R"(
-select t.oid, f.attname, f.atttypid from pg_catalog.pg_type t
-join pg_catalog.pg_attribute f on f.attrelid = t.typrelid
-where t.oid = any ($1::oid[]) and t.typtype = 'c' and f.attnum > 0 and not f.attisdropped
-order by t.oid, f.attnum)";
+select p.type, p.name, p.oid from (
+  select t.oid as type, f.attname as name, f.atttypid as oid, f.attnum::bigint as place
+  from pg_catalog.pg_type t join pg_catalog.pg_attribute f on f.attrelid = t.typrelid
+  where t.oid = any ($1::oid[]) and t.typtype = 'c' and f.attnum > 0 and not f.attisdropped
+  union all
+  select e.enumtypid, e.enumlabel, e.oid, e.oid::bigint from pg_catalog.pg_enum e
+  where e.enumtypid = any ($1::oid[])) p
+order by p.type, p.place)";
 
 std::string OidArray(const std::vector<uint32_t>& oids) {
   return fmt::format("{{{}}}", fmt::join(oids, ","));
@@ -98,7 +108,7 @@ base::Result<std::map<uint32_t, model::Type>> ReadTypes(pg::Connection* connecti
                                                         const std::vector<uint32_t>& tables) {
   ASSIGN_OR_RETURN(const pg::Rows rows, connection->Query(kTypesSql, {OidArray(tables)}));
   std::map<uint32_t, model::Type> types;
-  std::vector<uint32_t> composites;
+  std::vector<uint32_t> parted;  // types with named parts
   for (int row = 0; row < rows.size(); ++row) {
     model::Type type;
     type.oid = static_cast<uint32_t>(rows.Int(row, 0));
@@ -108,11 +118,11 @@ base::Result<std::map<uint32_t, model::Type>> ReadTypes(pg::Connection* connecti
     type.inner_oid = static_cast<uint32_t>(rows.Int(row, 4));
     type.delimiter = rows.Text(row, 5)[0];
     type.json_cast = rows.Bool(row, 6);
-    if (type.kind == 'c') composites.push_back(type.oid);
+    if (type.kind == 'c' || type.kind == 'e') parted.push_back(type.oid);
     types.emplace(type.oid, std::move(type));
   }
-  if (composites.empty()) return types;
-  ASSIGN_OR_RETURN(const pg::Rows fields, connection->Query(kFieldsSql, {OidArray(composites)}));
+  if (parted.empty()) return types;
+  ASSIGN_OR_RETURN(const pg::Rows fields, connection->Query(kFieldsSql, {OidArray(parted)}));
   for (int row = 0; row < fields.size(); ++row) {
     const auto found = types.find(static_cast<uint32_t>(fields.Int(row, 0)));
     if (found == types.end()) continue;

@@ -20,15 +20,14 @@ void PutString(std::string* out, std::string_view text) {
   out->append(text);
 }
 
-// The composite types, by oid: their fields decide how a stored text is read.
-void PutComposites(std::string* out, const std::vector<Type>& types) {
-  std::vector<const Type*> composites;
+// The composite and enum types, by oid: fields and labels decide how a stored text is read.
+void PutNamedParts(std::string* out, const std::vector<Type>& types) {
+  std::vector<const Type*> parted;
   for (const Type& type : types) {
-    if (type.kind == 'c') composites.push_back(&type);
+    if (type.kind == 'c' || type.kind == 'e') parted.push_back(&type);
   }
-  std::sort(composites.begin(), composites.end(),
-            [](const Type* a, const Type* b) { return a->oid < b->oid; });
-  for (const Type* type : composites) {
+  std::sort(parted.begin(), parted.end(), [](const Type* a, const Type* b) { return a->oid < b->oid; });
+  for (const Type* type : parted) {
     PutInteger(out, type->oid);
     PutInteger(out, static_cast<uint32_t>(type->fields.size()));
     for (const TypeField& field : type->fields) {
@@ -92,7 +91,7 @@ base::RelationVersion ComputeVersion(const Relation& relation) {
     PutInteger(&bytes, static_cast<uint8_t>(column.not_null));
     PutInteger(&bytes, static_cast<uint8_t>(column.generated));
   }
-  PutComposites(&bytes, relation.types);
+  PutNamedParts(&bytes, relation.types);
   const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
   return base::RelationVersion{hash == 0 ? 1 : hash};
 }

@@ -44,11 +44,11 @@ struct Type {
   uint32_t oid = 0;
   std::string schema;
   std::string name;
-  char kind = 'b';         // pg_type.typtype: b, c, d, e, p, r, m; arrays are 'A'
-  uint32_t inner_oid = 0;  // element of an array, base of a domain
-  char delimiter = ',';    // between elements of an array
-  std::vector<TypeField> fields;
-  bool json_cast = false;  // a user cast to json exists
+  char kind = 'b';                // pg_type.typtype: b, c, d, e, p, r, m; arrays are 'A'
+  uint32_t inner_oid = 0;         // of an array its element, of a domain its base, of a range its subtype
+  char delimiter = ',';           // between elements of an array
+  std::vector<TypeField> fields;  // of a composite; of an enum its labels, each with its pg_enum.oid
+  bool json_cast = false;         // a user cast to json exists
   bool operator==(const Type&) const = default;
 };
 

@@ -61,10 +61,10 @@ insert into moods values (3, 'best', '{best}');
 alter type mood rename to humour;
 insert into moods values (4, 'ok', null);
 select line->'new' as new from varve_changes('schema') line;
--- The name of a type is not part of the version, but the table is described again.
+-- A label is part of the version, the name of a type is not, but the table is described again.
 select count(*) as lines, count(distinct line->>'version') as versions, string_agg(line->'columns'->1->'type'->>'name', ', ')
 from (select data::jsonb as line from pg_logical_slot_peek_changes('schema', null, null, 'publication_names', 'varve',
-  'format', 'json')) l where line->>'kind' = 'relation';
+  'format', 'json')) l where line->>'kind' = 'relation' and line->>'table' = 'moods';
 -- So it is when a default or a composite type changes.
 create type pair as (x int, y int);
 create table pairs (id int primary key, p pair, d int default 1);
@@ -78,10 +78,33 @@ insert into pairs values (3, '(5,6,7)');
 alter table pairs alter d set default 2;
 insert into pairs values (4);
 select line->'new' as new, line->'columns'->2->>'default' as "default" from varve_lines('schema') line
-where line->>'kind' in ('insert', 'relation');
+where line->>'kind' in ('insert', 'relation') and line->>'table' = 'pairs';
 select count(*) as lines, count(distinct line->>'version') as versions
 from (select data::jsonb as line from pg_logical_slot_peek_changes('schema', null, null, 'publication_names', 'varve',
-  'format', 'json')) l where line->>'kind' = 'relation';
+  'format', 'json')) l where line->>'kind' = 'relation' and line->>'table' = 'pairs';
+-- A session that has met no table yet learns from the commit itself that a value would now read otherwise:
+-- fields of a composite type and of a table's row, labels, the name of a schema. It hears of no other table.
+create schema s3;
+create table s3.address (street text, town text);
+create table people (id int primary key, home s3.address, homes s3.address[], m humour);
+alter publication varve add table people;
+select pg_replication_slot_advance('schema', pg_current_wal_lsn()) is not null as advanced;
+create function told() returns setof text language sql as $$
+  select line->>'schema' || '.' || (line->>'table') from varve_lines('schema') line where line->>'kind' = 'relation'
+    and line->>'table' = 'people'
+  union all
+  select 'advanced' where pg_replication_slot_advance('schema', pg_current_wal_lsn()) is not null $$;
+alter table s3.address rename street to road;
+select told();
+alter table s3.address add country text;
+select told();
+alter type humour rename value 'ok' to 'fine';
+select told();
+alter schema s3 rename to s4;
+select told();
+alter table pairs add other int;
+select told();
+drop function told;
 
 -- A table that is dropped, one that leaves the publication, one that was never in it.
 select pg_replication_slot_advance('schema', pg_current_wal_lsn()) is not null as advanced;
@@ -168,5 +191,6 @@ where data::jsonb->>'kind' not in ('drop', 'untrack');
 select pg_drop_replication_slot('schema');
 drop publication varve_all;
 drop function schema_lines;
-drop table pairs, moods, leaving, rewritten, rewritten_outside, made, unlogged;
+drop table people, pairs, moods, leaving, rewritten, rewritten_outside, made, unlogged;
 drop type humour, pair;
+drop schema s4 cascade;

@@ -98,6 +98,102 @@ TEST_CASE("a column whose type changed without a rewrite is shown only where the
   CHECK(f.Get(1, 1099) == Account(1, "ann"));
 }
 
+namespace {
+
+constexpr uint32_t kMood = 16500;
+constexpr uint32_t kMoods = 16501;
+constexpr uint32_t kRange = 16502;
+constexpr uint32_t kPair = 16503;
+
+// accounts with a last column of a type that its labels and fields are part of.
+RelationPtr WithTypes(uint32_t column_type, const std::vector<model::TypeField>& labels,
+                      const std::vector<model::TypeField>& fields, uint16_t attnum = 3) {
+  model::Relation relation = *MakeRelation(
+      16384, "accounts",
+      {MakeColumn(1, "id", kInt4, 1), MakeColumn(2, "name", kText), MakeColumn(attnum, "last", column_type)});
+  relation.columns.back().form = model::Form::kText;
+  for (const model::Type& type :
+       std::initializer_list<model::Type>{{kMood, "public", "mood", 'e', 0, ',', labels, false},
+                                          {kMoods, "public", "_mood", 'A', kMood, ',', {}, false},
+                                          {kPair, "public", "pair", 'c', 0, ',', fields, false},
+                                          {kRange, "public", "pairs", 'r', kPair, ',', {}, false}}) {
+    relation.types.push_back(type);
+  }
+  relation.version = model::ComputeVersion(relation);
+  return std::make_shared<const model::Relation>(std::move(relation));
+}
+
+}  // namespace
+
+TEST_CASE("a text is shown only while the labels and fields that it was written with are there") {
+  const std::vector<model::TypeField> labels = {{"ok", 1}, {"bad", 2}};
+  const std::vector<model::TypeField> more = {{"ok", 1}, {"bad", 2}, {"best", 3}};
+  const std::vector<model::TypeField> renamed = {{"fine", 1}, {"bad", 2}};
+  const std::vector<model::TypeField> exchanged = {{"bad", 1}, {"ok", 2}};
+  const std::vector<model::TypeField> fields = {{"x", kMood}};
+  const std::vector<model::TypeField> other = {{"y", kMood}};
+  const auto readable = [&](uint32_t type, const auto& now_labels, const auto& now_fields) {
+    HistoryFixture f;
+    const RelationPtr before = WithTypes(type, labels, fields);
+    REQUIRE(CopyTables(f.history.get(), {{before, {{{1, Int4(1)}, {2, "ann"}, {3, "ok"}}}}}));
+    const RelationPtr after = WithTypes(type, now_labels, now_fields);
+    REQUIRE(before->version != after->version);
+    f.Apply(TestTransaction{1100, 701, 2'000'000}.Table(Op::kRelation, after));
+    const auto row = f.history->Get(after->oid, KeyOf(*after, {{1, Int4(1)}}), Position{1100});
+    if (row) return f.Get(1, 1100) == Cells{{1, Int4(1)}, {2, "ann"}, {3, "ok"}};
+    CHECK(row.error().code == ErrorCode::kSchemaChanged);
+    CHECK(Contains(row.error().message, "column last of public.accounts changed what its type"));
+    // Written again it is shown, and the past as it was.
+    f.Apply(TestTransaction{1200, 702, 3'000'000}.Update(after, {{1, Int4(1)}, {2, "ann"}, {3, "new"}}));
+    CHECK(f.Get(1, 1200) == Cells{{1, Int4(1)}, {2, "ann"}, {3, "new"}});
+    CHECK(f.Get(1, 1099) == Cells{{1, Int4(1)}, {2, "ann"}, {3, "ok"}});
+    return false;
+  };
+  for (const uint32_t type : {kMood, kMoods, kPair, kRange}) {
+    CAPTURE(type);
+    CHECK(readable(type, more, fields));
+    CHECK_FALSE(readable(type, renamed, fields));
+    CHECK_FALSE(readable(type, exchanged, fields));
+  }
+  for (const uint32_t type : {kPair, kRange}) CHECK_FALSE(readable(type, labels, other));
+  CHECK(readable(kMood, labels, other));
+}
+
+TEST_CASE("the default of rows older than a column is shown only while its label is there") {
+  HistoryFixture f;
+  f.Start({Account(1, "ann")});
+  const auto with = [](const std::vector<model::TypeField>& labels) {
+    model::Relation relation = *WithTypes(kMood, labels, {}, 4);
+    relation.columns.back().missing = "ok";
+    relation.version = model::ComputeVersion(relation);
+    return std::make_shared<const model::Relation>(std::move(relation));
+  };
+  f.Apply(TestTransaction{1100, 701, 2'000'000}.Table(Op::kRelation, with({{"ok", 1}})));
+  CHECK(f.Get(1, 1100) == Cells{{1, Int4(1)}, {2, "ann"}, {4, "ok"}});
+  f.Apply(TestTransaction{1200, 702, 3'000'000}.Table(Op::kRelation, with({{"fine", 1}})));
+  const auto row = f.history->Get(f.accounts->oid, KeyOf(*f.accounts, {{1, Int4(1)}}), Position{1200});
+  CHECK(ErrorOf(row).code == ErrorCode::kSchemaChanged);
+  CHECK(f.Get(1, 1199) == Cells{{1, Int4(1)}, {2, "ann"}, {4, "ok"}});
+}
+
+TEST_CASE("a key of an enum whose label was renamed breaks the table") {
+  const auto with = [](const std::vector<model::TypeField>& labels) {
+    model::Relation relation = *MakeRelation(16384, "accounts", {MakeColumn(1, "mood", kMood, 1)});
+    relation.columns[0].form = model::Form::kText;
+    relation.types.push_back({kMood, "public", "mood", 'e', 0, ',', labels, false});
+    relation.version = model::ComputeVersion(relation);
+    return std::make_shared<const model::Relation>(std::move(relation));
+  };
+  HistoryFixture f;
+  const RelationPtr before = with({{"ok", 1}});
+  const base::Status status = CopyTables(f.history.get(), {{before, {{{1, "ok"}}}}});
+  if (!status) FAIL(status.error().message);
+  f.Apply(TestTransaction{1100, 701, 2'000'000}.Table(Op::kRelation, with({{"ok", 1}, {"bad", 2}})));
+  CHECK(f.history->RelationAt(before->oid, Position{1100}));
+  f.Apply(TestTransaction{1200, 702, 3'000'000}.Table(Op::kRelation, with({{"fine", 1}, {"bad", 2}})));
+  CHECK(ErrorOf(f.history->RelationAt(before->oid, Position{1200})).code == ErrorCode::kSchemaChanged);
+}
+
 TEST_CASE("a rewritten table refuses reads from there on and is read as before up to there") {
   HistoryFixture f;
   f.Start({Account(1, "ann")});
