@@ -22,6 +22,12 @@ base::Position InPresentEra(const history::History& history, base::Lsn lsn) {
   return base::Position::Make(history.GetStatus().published_through.era(), lsn);
 }
 
+// Why the stream stands still, as far as the slot client knows.
+std::string Hindrance(const ingest::IngestStatus& status) {
+  if (status.last_error.empty()) return "ask again, wait longer (timeout) or see /v1/status";
+  return status.last_error + (status.remedy.empty() ? "" : "; " + status.remedy);
+}
+
 base::Status WaitFor(const Context& context, const history::History& history, base::Position position,
                      std::chrono::milliseconds timeout) {
   const auto deadline = context.clock->Steady() + timeout;
@@ -32,12 +38,11 @@ base::Status WaitFor(const Context& context, const history::History& history, ba
     if (reached || reached.error().code != ErrorCode::kBehind) return reached;
     if (context.stopping->load()) return Fail(ErrorCode::kUnavailable, "varved is being stopped");
     if (left > kWaitSlice) continue;
-    return Fail(
-        ErrorCode::kBehind,
-        fmt::format("{} is not applied yet after {:.3g} s: the newest position is {}; ask again, wait "
-                    "longer (timeout) or see /v1/status for what holds it up",
-                    base::FormatPosition(position), std::chrono::duration<double>(timeout).count(),
-                    base::FormatPosition(history.GetStatus().published_through)));
+    return Fail(ErrorCode::kBehind,
+                fmt::format("{} is not applied yet after {:.3g} s: the newest position is {}; {}",
+                            base::FormatPosition(position), std::chrono::duration<double>(timeout).count(),
+                            base::FormatPosition(history.GetStatus().published_through),
+                            Hindrance(context.ingest->GetStatus())));
   }
 }
 

@@ -108,6 +108,9 @@ $varve->sql('update t set v = 3');
 $varve->start_varved;
 says('a lost slot', qr/slot/, qr/slot/);
 is_deeply($varve->scan('t', 'now'), ['{"v": 2, "id": 1}'], 'what is there can still be read');
+my ($status, $code, $message) = $varve->http_error('GET', '/v1/tables/t/rows?wait=true&timeout=1');
+is("$status $code", '503 behind', 'who asks for what is not here');
+like($message, qr/slot.*remedy|slot.*;/, 'is told why it does not come');
 $varve->stop_varved;
 
 # --- A second varved on the same store.
