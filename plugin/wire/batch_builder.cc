@@ -13,11 +13,11 @@ static_assert(sizeof(VarveTransaction) == sizeof(stream::Transaction));
 static_assert(sizeof(VarveChange) == sizeof(stream::Change));
 static_assert(sizeof(VarveRelationRef) == sizeof(stream::RelationRef));
 static_assert(FLATBUFFERS_LITTLEENDIAN, "structs are copied as they lie in memory");
-static_assert(VARVE_OP_REWRITE == static_cast<int>(stream::Op::MAX));
+static_assert(VARVE_OP_GID == static_cast<int>(stream::Op::MAX));
 static_assert(VARVE_CHANGE_MESSAGE_TRANSACTIONAL ==
               static_cast<int>(stream::ChangeFlag::MessageTransactional));
-static_assert(VARVE_TRANSACTION_NON_TRANSACTIONAL ==
-              static_cast<int>(stream::TransactionFlag::NonTransactional));
+static_assert(VARVE_TRANSACTION_ROLLBACK_PREPARED ==
+              static_cast<int>(stream::TransactionFlag::RollbackPrepared));
 
 using Bytes = flatbuffers::Offset<flatbuffers::Vector<uint8_t>>;
 

@@ -111,6 +111,7 @@ Status Applier::ApplyChange(const model::Change& change, RowKeys* keys) {
     case model::Op::kDrop:
     case model::Op::kUntrack:
     case model::Op::kRewrite: return ApplyTableChange(change, place);
+    case model::Op::kGid: return OutOfOrder(place.position, "a prepared transaction that nobody staged");
   }
   CHECK(false);
 }

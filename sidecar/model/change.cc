@@ -16,6 +16,7 @@ std::string_view OpName(Op op) {
     case Op::kDrop: return "drop";
     case Op::kUntrack: return "untrack";
     case Op::kRewrite: return "rewrite";
+    case Op::kGid: return "gid";
   }
   CHECK(false);
 }

@@ -24,6 +24,7 @@ enum class Op : uint8_t {
   kDrop = 6,
   kUntrack = 7,
   kRewrite = 8,
+  kGid = 9,
 };
 
 // "insert", "update", ...

@@ -20,6 +20,8 @@ using base::Status;
 
 constexpr size_t kPrefixBytes = 4;
 constexpr uint16_t kNoRelation = 0xFFFF;
+// Begin, Commit and NonTransactional: what comes without the options streaming and two_phase.
+constexpr uint32_t kFlagsMax = 7;
 constexpr int kVerifierDepthMax = 16;
 constexpr int kVerifierTablesMax = 1'000'000;
 
@@ -107,6 +109,7 @@ Status CheckShape(const model::Change& change) {
     case model::Op::kDrop:
     case model::Op::kUntrack: good = !has_new && !has_old; break;
     case model::Op::kMessage: good = true; break;
+    case model::Op::kGid: return Malformed("a prepared transaction, which was not asked for");
   }
   if (good) return {};
   return Malformed(fmt::format("{} with a new image of {} bytes and an old image of {}",
@@ -150,6 +153,9 @@ Result<model::TransactionPiece> ReadPiece(const stream::Transaction& wire, size_
   }
   if ((wire.position() & ~base::Position::kLsnMask) != 0 || wire.position() == 0) {
     return Malformed(fmt::format("the impossible LSN {}", base::FormatLsn(base::Lsn{wire.position()})));
+  }
+  if (wire.flags() > kFlagsMax) {
+    return Malformed(fmt::format("a transaction of a kind that was not asked for (flags {})", wire.flags()));
   }
   model::TransactionPiece piece;
   piece.end_lsn = base::Lsn{wire.position()};

@@ -129,6 +129,9 @@ TEST_CASE("forged structures are each named") {
   RequireError([](StreamBuilder* b) { b->changes[0].mutate_new_len(UINT32_MAX); }, "heap");
   RequireError([](StreamBuilder* b) { b->changes[0].mutate_relation(7); }, "relation index");
   RequireError([](StreamBuilder* b) { b->changes[0].mutate_op(99); }, "unknown kind");
+  RequireError([](StreamBuilder* b) { b->changes[0].mutate_op(9); }, "not asked for");
+  RequireError([](StreamBuilder* b) { b->transactions[0].mutate_flags(3 | 8); }, "not asked for (flags 11)");
+  RequireError([](StreamBuilder* b) { b->transactions[0].mutate_flags(3 | 256); }, "not asked for");
   RequireError([](StreamBuilder* b) { b->changes[0].mutate_seq(4); }, "change 4");
   RequireError([](StreamBuilder* b) { b->changes[2] = stream::Change(3, 0, 0, 0, 0, 1, 0, 0); }, "truncate");
   RequireError([](StreamBuilder* b) { b->transactions[0].mutate_count(UINT32_MAX); }, "changes 0+");
