@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: PostgreSQL
 #include "cli/change_text.h"
 
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "cli/table.h"
@@ -37,16 +41,33 @@ std::string DecodeBase64(std::string_view text) {
   return bytes;
 }
 
+// One column that differs: its name then, nothing when it was not there, and its name now.
+struct ChangedColumn {
+  std::optional<std::string> before;
+  std::string after;
+};
+
+std::vector<ChangedColumn> ChangedColumns(const JsonObject& change) {
+  std::vector<ChangedColumn> columns;
+  for (const std::string_view item : change.Items("changed")) {
+    const std::string name = JsonForPeople(item).value_or("");
+    columns.push_back({change.Has("before") ? std::optional(name) : std::nullopt, name});
+  }
+  size_t place = 0;
+  for (const std::string_view item : change.Items("changed_before")) {
+    if (place == columns.size()) break;
+    columns[place++].before = item == "null" ? std::nullopt : JsonForPeople(item);
+  }
+  return columns;
+}
+
 std::string Columns(const JsonObject& change, const Output& output) {
   const JsonObject before = change.Object("before");
   const JsonObject after = change.Object("after");
   std::string text;
-  for (const std::string_view item : change.Items("changed")) {
-    const std::string column = JsonForPeople(item).value_or("");
-    // A column that one side does not have was added or dropped in between.
-    if (change.Has("before"))
-      text += Line(output, '-', DisplayText(column) + ": " + CellText(before, column));
-    text += Line(output, '+', DisplayText(column) + ": " + CellText(after, column));
+  for (const auto& [then, now] : ChangedColumns(change)) {
+    if (then) text += Line(output, '-', DisplayText(*then) + ": " + CellText(before, *then));
+    text += Line(output, '+', DisplayText(now) + ": " + CellText(after, now));
   }
   return text;
 }
@@ -92,12 +113,11 @@ std::string VersionText(const JsonObject& version) {
   const JsonObject before = version.Object("before");
   const JsonObject after = version.Object("after");
   std::string text;
-  for (const std::string_view item : version.Items("changed")) {
-    const std::string column = JsonForPeople(item).value_or("");
+  for (const auto& [then, now] : ChangedColumns(version)) {
     if (!text.empty()) text += '\n';
-    text += column + ": ";
-    if (version.Has("before")) text += CellText(before, column) + " -> ";
-    text += CellText(after, column);
+    text += now + ": ";
+    if (then) text += CellText(before, *then) + " -> ";
+    text += CellText(after, now);
   }
   return text;
 }
@@ -110,6 +130,7 @@ std::string CountsText(const JsonObject& counts) {
     if (count != 0) text += fmt::format("{}{}{}", text.empty() ? "" : " ", sign, count);
   }
   if (counts.Count("truncates") != 0) text += text.empty() ? "truncated" : " truncated";
+  if (counts.Count("definitions") != 0) text += text.empty() ? "redefined" : " redefined";
   return text;
 }
 

@@ -41,7 +41,7 @@ std::string LogLine(const JsonObject& transaction, const Output& output) {
 }
 
 int PrintStat(ClientRequest request, Session* session, uint64_t* items) {
-  TablePrinter table({"table", "inserted", "updated", "deleted", "truncated"},
+  TablePrinter table({"table", "inserted", "updated", "deleted", "truncated", "redefined"},
                      [session](std::string_view text) { session->output()->Write(text); });
   const int status = session->List(
       std::move(request), [](const JsonObject&) {},
@@ -49,8 +49,12 @@ int PrintStat(ClientRequest request, Session* session, uint64_t* items) {
         ++*items;
         const base::Result<JsonObject> counts = JsonObject::Parse(line);
         if (!counts) return true;
-        table.Add({ShortTable(counts->Text("table")), counts->Text("inserts"), counts->Text("updates"),
-                   counts->Text("deletes"), counts->Text("truncates")});
+        std::vector<std::optional<std::string>> cells = {ShortTable(counts->Text("table"))};
+        // Rows that could not be compared are not counted.
+        for (const char* name : {"inserts", "updates", "deletes", "truncates", "definitions"}) {
+          cells.push_back(counts->Has(name) ? counts->Text(name) : "?");
+        }
+        table.Add(std::move(cells));
         return session->output()->alive();
       });
   if (status == kExitDone) table.Finish();
@@ -61,6 +65,20 @@ std::string EndText(char sign, const JsonObject& point) {
   const std::string text(3, sign);
   return fmt::format("{} {} {} {}\n", text, point.Text("position"), XidText(point),
                      TimeText(point.Text("time")));
+}
+
+// What the end of the answer says of tables that could not be compared.
+void WriteUnreadable(Session* session) {
+  const base::Result<JsonObject> last = JsonObject::Parse(session->end_line());
+  if (!last) return;
+  const JsonObject end = last->Object("end");
+  for (const std::string_view item : end.Items("unreadable")) {
+    const base::Result<JsonObject> table = JsonObject::Parse(item);
+    if (!table) continue;
+    session->output()->WriteError(fmt::format("{} is not compared: {}\n",
+                                              DisplayText(ShortTable(table->Text("table"))),
+                                              DisplayText(table->Text("reason"))));
+  }
 }
 
 int PrintDiff(ClientRequest request, Session* session, uint64_t* items) {
@@ -89,7 +107,7 @@ int CopyDiff(ClientRequest request, Session* session, uint64_t* items) {
   LineSplitter splitter([&](std::string_view text) {
     ++line;
     // Both forms have the head in the first line and the end in a line of its own.
-    if (line > 1 && text != "]}" && text.substr(0, 7) != "{\"end\":") ++*items;
+    if (line > 1 && text[0] != ']' && text.substr(0, 7) != "{\"end\":") ++*items;
     return true;
   });
   return session->Parts(std::move(request), [&](std::string_view part) {
@@ -169,6 +187,7 @@ int Run(const DiffVerb& verb, Session* session) {
   } else {
     status = PrintDiff(std::move(request), session, &items);
   }
+  if (status == kExitDone && session->format() == Format::kPeople) WriteUnreadable(session);
   if (status == kExitDone && verb.exit_code && items > 0) return kExitNo;
   return status;
 }

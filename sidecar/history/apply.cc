@@ -158,8 +158,11 @@ Status Applier::Commit() {
     record.running_max = std::max(appended_.running_max, record.commit_time);
     point.xid = record.xid;
     appended_.running_max = record.running_max;
-    appended_.last = point;
-    pending_.Put(Family::kTimeIndex, store::TimeKey(record.running_max, open_->position), {});
+    // What the log does not list changed nothing: no reference but its own xid leads to it.
+    if (record.in_log) {
+      appended_.last = point;
+      pending_.Put(Family::kTimeIndex, store::TimeKey(record.running_max, open_->position), {});
+    }
     pending_.Put(Family::kXidIndex, store::XidKey(record.xid, open_->position), {});
     transactions_applied_.fetch_add(1, std::memory_order_relaxed);
   }

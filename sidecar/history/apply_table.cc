@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include "sidecar/base/check.h"
+#include "sidecar/base/log.h"
 #include "sidecar/history/applier.h"
 #include "sidecar/history/projection.h"
-#include "sidecar/types/key.h"
+#include "sidecar/history/step_reader.h"
 
 namespace varve::history {
 
@@ -30,12 +31,10 @@ std::string KeyDifference(const model::Relation& before, const model::Relation& 
         "`full` with a primary key gives it one)",
         after.QualifiedName());
   }
-  const bool same = std::equal(
-      old_key.begin(), old_key.end(), new_key.begin(), new_key.end(),
-      [&](const model::Column* a, const model::Column* b) {
-        return a->attnum == b->attnum && types::SameRepresentation(*a, *b) &&
-               (a->base_type_oid != b->base_type_oid || ReadsAlike(before, after, a->base_type_oid));
-      });
+  const bool same = std::equal(old_key.begin(), old_key.end(), new_key.begin(), new_key.end(),
+                               [&](const model::Column* a, const model::Column* b) {
+                                 return a->attnum == b->attnum && IsReadable(before, *a, after, *b);
+                               });
   return same ? std::string() : "its key changed to other columns or another type";
 }
 
@@ -54,10 +53,19 @@ Applier::Table* Applier::FindTable(base::TableOid oid) {
 
 void Applier::AddEvent(base::TableOid oid, Table* table, TableEvent event) {
   if (event.kind == EventKind::kTruncate) table->last_truncate = event.place;
-  if (IsStop(event.kind)) table->applies = false;
+  // What is no event of its own but the reason of one is counted with that.
+  const bool is_definition = event.kind != EventKind::kTruncate && event.kind != EventKind::kKeyChange &&
+                             event.kind != EventKind::kContradiction;
+  if (table->applies && is_definition) ++open_->record.tables[oid].definitions;
   pending_.Put(Family::kCatalog, store::EventKey(oid, event.place, event.kind),
                store::EncodeEvent(store::EventRecord{event.version, event.definition, event.text}));
+  const bool stops = table->applies && IsStop(event.kind);
+  const TableEvent stop = event;
   catalog_->AddEvent(oid, std::move(event));
+  if (!stops) return;
+  table->applies = false;
+  // A contradiction has said more already.
+  if (stop.kind != EventKind::kContradiction) base::LogWarning("{}", DescribeStop(*catalog_, oid, stop));
 }
 
 // The number of the definition, which is stored when it is not yet.

@@ -91,6 +91,7 @@ class Catalog {
   RelationPtr RelationLocked(base::RelationVersion version) const REQUIRES(mutex_);
   RelationPtr RelationOf(const TableEvent* event) const REQUIRES(mutex_);
   const Table* TableLocked(base::TableOid table) const REQUIRES(mutex_);
+  std::string NameNowLocked(const std::string& once, base::Position published) const REQUIRES(mutex_);
   RelationPtr FirstWithLocked(const Table& table, uint16_t attnum) const REQUIRES(mutex_);
   std::string NameLocked(base::TableOid oid, const Table& table, base::Position position) const
       REQUIRES(mutex_);

@@ -50,7 +50,7 @@ class NetDiff {
 
   // One table; false: the callback ended the walk. Errors: as ViewAt at either end.
   Result<bool> DiffTable(base::TableOid table);
-  // All tables; those that cannot be compared are reported as schema changes.
+  // All tables; those that cannot be compared are reported as such.
   Status DiffAll();
   // Counts the changes in between and, when they are few, collects their keys.
   Status Prepare(std::optional<base::TableOid> table);
@@ -62,7 +62,8 @@ class NetDiff {
   Result<bool> ShowDifference(const TableView& low, const TableView& high,
                               const std::optional<RowVersion>& row_low,
                               const std::optional<RowVersion>& row_high);
-  Result<bool> ShowStop(base::TableOid table, const TableEvent& stop);
+  Result<bool> ShowStopped(base::TableOid table, const TableEvent& stop);
+  Result<bool> ShowStop(base::TableOid table, const TableEvent& stop, ChangeKind kind);
   Result<std::optional<RowVersion>> LiveAt(const TableView& view, std::string_view key);
   Status CollectKeys(std::optional<base::TableOid> table);
 
@@ -120,9 +121,8 @@ Status NetDiff::DiffAll() {
       if (!stop) {
         if (catalog_->VersionAt(oid, Timeline::EndOf(low_)) == nullptr) continue;
         ASSIGN_OR_RETURN(more, DiffTable(oid));
-      } else if (stop->kind != EventKind::kExcluded && stop->kind != EventKind::kLate &&
-                 (stop->place.position > low_ || stop->kind != EventKind::kDrop)) {
-        ASSIGN_OR_RETURN(more, ShowStop(oid, *stop));
+      } else if (stop->kind != EventKind::kExcluded && stop->kind != EventKind::kLate) {
+        ASSIGN_OR_RETURN(more, ShowStopped(oid, *stop));
       }
       if (!more) return {};
     }
@@ -130,10 +130,20 @@ Status NetDiff::DiffAll() {
   return {};
 }
 
-Result<bool> NetDiff::ShowStop(base::TableOid table, const TableEvent& stop) {
+// A table that was dropped before is no longer part of the database.
+Result<bool> NetDiff::ShowStopped(base::TableOid table, const TableEvent& stop) {
+  if (stop.place.position > low_) {
+    ASSIGN_OR_RETURN(const bool more, ShowStop(table, stop, ChangeKind::kSchema));
+    if (!more) return false;
+  }
+  if (stop.kind == EventKind::kDrop) return true;
+  return ShowStop(table, stop, ChangeKind::kUnreadable);
+}
+
+Result<bool> NetDiff::ShowStop(base::TableOid table, const TableEvent& stop, ChangeKind kind) {
   const RelationPtr relation = catalog_->VersionAt(table, Timeline::EndOf(high_));
   ChangeView view;
-  view.kind = ChangeKind::kSchema;
+  view.kind = kind;
   view.point = point_;
   view.relation = relation.get();
   view.detail = DescribeStop(*catalog_, table, stop);
@@ -268,7 +278,7 @@ Status HistoryImpl::Diff(base::Position from, base::Position to, std::optional<b
   }
   const TransactionReader transactions(store_.get(), snapshot.get());
   ASSIGN_OR_RETURN(const auto entry, transactions.LastUpTo(to, [](const TransactionEntry& candidate) {
-    return !candidate.record.non_transactional;
+    return candidate.record.in_log;
   }));
   const ReadPoint point = entry ? PointOf(entry->position, entry->record) : *first;
   NetDiff diff(store_.get(), snapshot.get(), &catalog_, *first, from, to, point, callback);

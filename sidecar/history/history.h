@@ -63,6 +63,7 @@ struct ReadPoint {
 
 struct TableCounts {
   uint64_t inserts = 0, updates = 0, deletes = 0, truncates = 0;
+  uint64_t definitions = 0;  // changes of the table itself: DDL
 };
 
 struct TransactionInfo {
@@ -88,7 +89,8 @@ struct OwnedRow {
   std::string image;
 };
 
-enum class ChangeKind { kInsert, kUpdate, kDelete, kTruncate, kMessage, kSchema };
+// kUnreadable: a table whose rows cannot be compared, for the reason in `detail`.
+enum class ChangeKind { kInsert, kUpdate, kDelete, kTruncate, kMessage, kSchema, kUnreadable };
 std::string_view ChangeKindName(ChangeKind kind);
 
 // A version of a row, a step of a transaction, or a net difference. Borrowed: valid during the callback only.
@@ -197,15 +199,16 @@ class History {
   // The versions of a row in (from, to], oldest first; key changes are followed to the row's earlier key.
   virtual base::Status RowHistory(base::TableOid table, std::string_view key, base::Position from,
                                   base::Position to, const ChangeCallback& callback) const = 0;
-  // Entries of `varve log` in (from, to]: transactions with a tracked change, TRUNCATE or transactional
-  // message. Newest first unless oldest_first.
+  // Entries of `varve log` in (from, to]: transactions with a tracked change, TRUNCATE, change of a tracked
+  // table's definition, or transactional message. Newest first unless oldest_first.
   virtual base::Status Log(base::Position from, base::Position to, bool oldest_first,
                            const TransactionCallback& callback) const = 0;
   virtual base::Result<TransactionInfo> GetTransaction(base::Position position) const = 0;
   // One transaction's changes in order.
   virtual base::Status Show(base::Position position, const ChangeCallback& callback) const = 0;
   // Net changes from one position to another (either may be the later one), by table and key; raw: every step
-  // in order, from < to. Bounded memory.
+  // in order, from < to. Without a table, one that broke in between is a kSchema and a kUnreadable, one that
+  // was broken before is a kUnreadable alone. Bounded memory.
   virtual base::Status Diff(base::Position from, base::Position to, std::optional<base::TableOid> table,
                             bool raw, const ChangeCallback& callback) const = 0;
 

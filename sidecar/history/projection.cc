@@ -47,14 +47,10 @@ bool ReadsAlikeTo(const model::Relation& from, const model::Relation& to, uint32
   return SameFields(from, to, *before, *after, depth - 1);
 }
 
-// Whether what `from` has in the column can be shown as what `to` has in it.
 base::Status CheckReadable(const model::Relation& from, const model::Relation& to,
                            const model::Column& column) {
   const model::Column& source = *from.FindAttnum(column.attnum);
-  if (types::SameRepresentation(source, column) &&
-      (source.base_type_oid != column.base_type_oid || ReadsAlike(from, to, column.base_type_oid))) {
-    return {};
-  }
+  if (IsReadable(from, source, to, column)) return {};
   const std::string before = TypeName(from, source);
   const std::string after = TypeName(to, column);
   return base::Fail(
@@ -71,6 +67,12 @@ base::Status CheckReadable(const model::Relation& from, const model::Relation& t
 
 bool ReadsAlike(const model::Relation& from, const model::Relation& to, uint32_t type_oid) {
   return ReadsAlikeTo(from, to, type_oid, kTypeDepthMax);
+}
+
+bool IsReadable(const model::Relation& from, const model::Column& source, const model::Relation& to,
+                const model::Column& column) {
+  return types::SameRepresentation(source, column) &&
+         (source.base_type_oid != column.base_type_oid || ReadsAlike(from, to, column.base_type_oid));
 }
 
 base::Result<std::shared_ptr<const Projection>> Projection::Make(std::shared_ptr<const model::Relation> from,

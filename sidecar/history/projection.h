@@ -15,6 +15,9 @@ namespace varve::history {
 // Whether a stored text of the type means the same under both descriptions of its table: no field of a
 // composite and no label of an enum that it leads to has changed or been renamed.
 bool ReadsAlike(const model::Relation& from, const model::Relation& to, uint32_t type_oid);
+// Whether what `from` has in column `source` can be shown as what `to` has in `column`.
+bool IsReadable(const model::Relation& from, const model::Column& source, const model::Relation& to,
+                const model::Column& column);
 
 // How cells of one relation version are shown under another of the same table: by attnum, never by name or
 // place. Keeps both versions alive. Const methods are thread-safe.

@@ -44,7 +44,8 @@ TransactionInfo InfoOf(base::Position position, const store::TransactionRecord& 
   TransactionInfo info;
   info.point = PointOf(position, record);
   for (const auto& [table, counts] : record.tables) {
-    info.tables[table] = TableCounts{counts.inserts, counts.updates, counts.deletes, counts.truncates};
+    info.tables[table] =
+        TableCounts{counts.inserts, counts.updates, counts.deletes, counts.truncates, counts.definitions};
   }
   info.messages = record.messages;
   return info;

@@ -42,8 +42,7 @@ class Resolver {
   Result<ReadPoint> operator()(const model::LsnReference& reference) const;
   Result<ReadPoint> operator()(const model::TimeReference& reference) const;
   Result<ReadPoint> operator()(const model::XidReference& reference) const;
-  // `named`: the transaction itself was named, whether the log lists it or not.
-  Result<ReadPoint> StepBack(ReadPoint from, uint32_t steps, bool named) const;
+  Result<ReadPoint> StepBack(const ReadPoint& from, uint32_t steps) const;
 
  private:
   tl::unexpected<base::Error> BeforeHistory() const {
@@ -51,11 +50,11 @@ class Resolver {
                                                        text_, base::FormatPosition(first_.position),
                                                        base::FormatTimestamp(first_.commit_time)));
   }
-  // Messages outside transactions change no state and are no place to be at.
+  // What the log does not list changes no state and is no place to be at.
   Result<ReadPoint> LastTransaction(base::Position position) const {
     ASSIGN_OR_RETURN(const auto entry,
                      transactions_.LastUpTo(position, [](const TransactionEntry& candidate) {
-                       return !candidate.record.non_transactional;
+                       return candidate.record.in_log;
                      }));
     if (!entry) return first_;
     return PointOf(entry->position, entry->record);
@@ -131,21 +130,14 @@ Result<ReadPoint> Resolver::operator()(const model::XidReference& reference) con
                           text_));
 }
 
-// A step leads over one entry of `varve log`, to the one before it. A transaction that the log does not list
-// is part of the entry before it, unless it was itself named: then one step back is right before it.
-Result<ReadPoint> Resolver::StepBack(ReadPoint from, uint32_t steps, bool named) const {
-  const auto in_log = [](const TransactionEntry& entry) { return entry.record.in_log; };
-  ReadPoint here = from;
-  if (!named) {
-    ASSIGN_OR_RETURN(const auto entry, transactions_.LastUpTo(from.position, in_log));
-    here = entry ? PointOf(entry->position, entry->record) : first_;
-  }
-  if (here.position == first_.position) return BeforeHistory();
+// A step leads over one entry of `varve log`, to the one before it.
+Result<ReadPoint> Resolver::StepBack(const ReadPoint& from, uint32_t steps) const {
+  if (from.position == first_.position) return BeforeHistory();
   uint32_t left = steps;
   std::optional<ReadPoint> found;
-  RETURN_IF_ERROR(transactions_.Walk(first_.position, base::Position{here.position.value - 1}, false,
+  RETURN_IF_ERROR(transactions_.Walk(first_.position, base::Position{from.position.value - 1}, false,
                                      [&](const TransactionEntry& entry) -> Result<bool> {
-                                       if (!in_log(entry) || --left != 0) return true;
+                                       if (!entry.record.in_log || --left != 0) return true;
                                        found = PointOf(entry.position, entry.record);
                                        return false;
                                      }));
@@ -177,8 +169,7 @@ Result<ReadPoint> HistoryImpl::Resolve(const model::Reference& reference,
     ASSIGN_OR_RETURN(base, std::visit(resolver, reference.base));
   }
   if (reference.back == 0) return *base;
-  const bool named = std::holds_alternative<model::XidReference>(reference.base);
-  return resolver.StepBack(*base, reference.back, named);
+  return resolver.StepBack(*base, reference.back);
 }
 
 }  // namespace varve::history

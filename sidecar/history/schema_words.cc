@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "sidecar/history/projection.h"
+
 namespace varve::history {
 namespace {
 
@@ -25,6 +27,37 @@ std::vector<uint16_t> KeyAttnums(const model::Relation& relation) {
   std::vector<uint16_t> attnums;
   for (const model::Column* column : relation.KeyColumns()) attnums.push_back(column->attnum);
   return attnums;
+}
+
+std::string FieldNames(const model::Type& type) {
+  std::string names;
+  for (const model::TypeField& field : type.fields) names += (names.empty() ? "" : ", ") + field.name;
+  return names;
+}
+
+// Labels of an enum, fields of a composite type.
+void DescribeTypes(const model::Relation& before, const model::Relation& after,
+                   std::vector<std::string>* words) {
+  for (const model::Type& type : after.types) {
+    const model::Type* from = before.FindType(type.oid);
+    if (from == nullptr || from->fields == type.fields) continue;
+    words->push_back(fmt::format("{} of type {} changed from {} to {}",
+                                 type.kind == 'e' ? "labels" : "fields", type.name, FieldNames(*from),
+                                 FieldNames(type)));
+  }
+}
+
+// Rows that were written under `before` are refused under `after`.
+void DescribeUnreadable(const model::Relation& before, const model::Relation& after,
+                        std::vector<std::string>* words) {
+  for (const model::Column& column : after.columns) {
+    const model::Column* from = before.FindAttnum(column.attnum);
+    if (from == nullptr || IsReadable(before, *from, after, column)) continue;
+    words->push_back(fmt::format(
+        "rows not written since then cannot be shown with what column {} is now: write them again, or read "
+        "as of an earlier moment",
+        column.name));
+  }
 }
 
 void DescribeColumn(const model::Relation& before, const model::Column& from, const model::Relation& after,
@@ -74,6 +107,8 @@ std::vector<std::string> DescribeSchemaChange(const model::Relation& before, con
   if (before.identity != after.identity) {
     words.push_back(fmt::format("replica identity changed from {} to {}", before.identity, after.identity));
   }
+  DescribeTypes(before, after, &words);
+  DescribeUnreadable(before, after, &words);
   if (words.empty() && before.version != after.version) words.push_back("definition changed");
   return words;
 }

@@ -13,6 +13,7 @@ std::string_view ChangeKindName(ChangeKind kind) {
     case ChangeKind::kTruncate: return "truncate";
     case ChangeKind::kMessage: return "message";
     case ChangeKind::kSchema: return "schema";
+    case ChangeKind::kUnreadable: return "unreadable";
   }
   CHECK(false);
 }

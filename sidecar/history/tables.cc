@@ -102,6 +102,19 @@ std::vector<TableInfo> Catalog::Tables(base::Position first, base::Position publ
   return infos;
 }
 
+// What a table that once had the name is called now; empty when there was none.
+std::string Catalog::NameNowLocked(const std::string& once, base::Position published) const {
+  for (const auto& [oid, table] : tables_) {
+    for (const TableEvent& event : table.timeline.events()) {
+      if (event.kind != EventKind::kVersion || event.place.position > published) continue;
+      const RelationPtr then = RelationOf(&event);
+      const RelationPtr now = RelationOf(table.timeline.VersionAt(published));
+      if (then != nullptr && now != nullptr && then->QualifiedName() == once) return now->QualifiedName();
+    }
+  }
+  return {};
+}
+
 // The table that has the name now and can be read comes first, then one that can be read up to some moment
 // and had the name last, then one that never could be read, whose reason is the answer.
 Result<base::TableOid> Catalog::FindTable(std::string_view name, base::Position published) const {
@@ -126,6 +139,11 @@ Result<base::TableOid> Catalog::FindTable(std::string_view name, base::Position 
   }
   if (gone) return *gone;
   if (unreadable) return Fail(*unreadable);
+  if (const std::string now = NameNowLocked(wanted, published); !now.empty()) {
+    return Fail(ErrorCode::kNotTracked,
+                fmt::format("no table is called {} any more: the one that was is {} now, also in its past",
+                            wanted, now));
+  }
   return Fail(
       ErrorCode::kNotTracked,
       fmt::format("{} is not tracked: see `varve tables`; names are name (schema public) or schema.name",

@@ -24,19 +24,32 @@ void AppendBase64(std::string_view bytes, std::string* out) {
   }
 }
 
+const model::Column* ColumnOf(const history::Row* row, uint16_t attnum) {
+  return row == nullptr ? nullptr : row->relation->FindAttnum(attnum);
+}
+
+// The columns that differ, by their names in `after`; and by those in `before`, null for one that was not
+// there, where these are not the same.
 void AppendChanged(const history::ChangeView& change, std::string* out) {
-  *out += R"(,"changed":[)";
-  bool first = true;
+  std::string names;
+  std::string names_before;
   for (const uint16_t attnum : change.changed) {
-    const model::Column* column = nullptr;
-    for (const history::Row* row : {change.after, change.before}) {
-      if (column == nullptr && row != nullptr) column = row->relation->FindAttnum(attnum);
+    const model::Column* after = ColumnOf(change.after, attnum);
+    const model::Column* before = ColumnOf(change.before, attnum);
+    const model::Column* any = after != nullptr ? after : before;
+    if (!names.empty()) names += ',';
+    AppendJsonString(any != nullptr ? any->name : fmt::format("attnum {}", attnum), &names);
+    if (!names_before.empty()) names_before += ',';
+    if (before == nullptr) {
+      names_before += "null";
+    } else {
+      AppendJsonString(before->name, &names_before);
     }
-    if (!first) *out += ',';
-    first = false;
-    AppendJsonString(column != nullptr ? column->name : fmt::format("attnum {}", attnum), out);
   }
-  *out += ']';
+  *out += R"(,"changed":[)" + names + "]";
+  if (change.before != nullptr && names_before != names) {
+    *out += R"(,"changed_before":[)" + names_before + "]";
+  }
 }
 
 base::Status AppendRow(std::string_view name, const history::Row* row, std::string* out) {

@@ -76,8 +76,8 @@ void AppendPointMembers(const history::ReadPoint& point, std::string* out) {
 }
 
 void AppendCountMembers(const history::TableCounts& counts, std::string* out) {
-  *out += fmt::format(R"("inserts":{},"updates":{},"deletes":{},"truncates":{})", counts.inserts,
-                      counts.updates, counts.deletes, counts.truncates);
+  *out += fmt::format(R"("inserts":{},"updates":{},"deletes":{},"truncates":{},"definitions":{})",
+                      counts.inserts, counts.updates, counts.deletes, counts.truncates, counts.definitions);
 }
 
 }  // namespace varve::http

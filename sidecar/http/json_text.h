@@ -21,7 +21,8 @@ void AppendJsonName(std::string_view name, std::string* out);
 // after the xid counter has wrapped around).
 void AppendPointMembers(const history::ReadPoint& point, std::string* out);
 
-// Appends one of the members "inserts", "updates", "deletes", "truncates" for each count, without braces.
+// Appends one of the members "inserts", "updates", "deletes", "truncates", "definitions" for each count,
+// without braces.
 void AppendCountMembers(const history::TableCounts& counts, std::string* out);
 
 }  // namespace varve::http

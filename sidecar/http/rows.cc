@@ -265,10 +265,13 @@ base::Status GetRowHistory(const Context& context, const Request& request, Respo
     outcome = AppendOnlyVersion(*history, at.oid, key, from.point.position, &answer);
   }
   if (outcome && answer.items() == 0) {
-    outcome = Fail(ErrorCode::kNotFound, fmt::format("{} had no row with the key {} between {} and {}",
-                                                     at.relation->QualifiedName(), request.captures[1],
-                                                     base::FormatPosition(from.point.position),
-                                                     base::FormatPosition(at.moment.point.position)));
+    outcome =
+        Fail(ErrorCode::kNotFound,
+             fmt::format("at no moment between {2} and {3} had {0} a row with the key {1} (one that its own "
+                         "transaction deleted again is in `varve show` of that)",
+                         at.relation->QualifiedName(), request.captures[1],
+                         base::FormatPosition(from.point.position),
+                         base::FormatPosition(at.moment.point.position)));
   }
   return answer.Finish(outcome);
 }

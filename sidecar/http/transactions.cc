@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: PostgreSQL
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -78,28 +79,58 @@ void Count(const history::ChangeView& change, history::TableCounts* counts) {
     case history::ChangeKind::kUpdate: ++counts->updates; break;
     case history::ChangeKind::kDelete: ++counts->deletes; break;
     case history::ChangeKind::kTruncate: ++counts->truncates; break;
+    case history::ChangeKind::kSchema: ++counts->definitions; break;
     case history::ChangeKind::kMessage:
-    case history::ChangeKind::kSchema: break;
+    case history::ChangeKind::kUnreadable: break;
   }
 }
 
-// Counts by table instead of the changes themselves.
+// The tables that could not be compared, for the end of the answer: [{"table":…,"reason":…},…].
+class Unreadable {
+ public:
+  void Add(const history::ChangeView& change) {
+    json_ += json_.empty() ? R"([{"table":)" : R"(,{"table":)";
+    AppendJsonString(change.relation->QualifiedName(), &json_);
+    json_ += R"(,"reason":)";
+    AppendJsonString(change.detail, &json_);
+    json_ += '}';
+    names_.insert(change.relation->QualifiedName());
+  }
+  bool Has(const std::string& name) const { return names_.count(name) != 0; }
+  void AddTo(ListAnswer* answer) const {
+    if (!json_.empty()) answer->AddTail("unreadable", json_ + "]");
+  }
+
+ private:
+  std::string json_;
+  std::set<std::string> names_;
+};
+
+// Counts by table instead of the changes themselves; none of rows where they could not be compared.
 base::Status FinishStat(const History& history, const Ends& ends, bool raw, ListAnswer* answer) {
   std::map<std::string, history::TableCounts> tables;
+  Unreadable unreadable;
   base::Status outcome = history.Diff(ends.from.point.position, ends.to.point.position, ends.table, raw,
                                       [&](const history::ChangeView& change) -> base::Result<bool> {
-                                        if (change.relation != nullptr) {
+                                        if (change.kind == history::ChangeKind::kUnreadable) {
+                                          unreadable.Add(change);
+                                        } else if (change.relation != nullptr) {
                                           Count(change, &tables[change.relation->QualifiedName()]);
                                         }
                                         return true;
                                       });
+  unreadable.AddTo(answer);
   for (const auto& [name, counts] : tables) {
     if (!outcome) break;
     std::string* out = answer->BeginItem();
     *out += R"({"table":)";
     AppendJsonString(name, out);
     *out += ',';
-    AppendCountMembers(counts, out);
+    if (unreadable.Has(name)) {
+      *out += fmt::format(R"("definitions":{})", counts.definitions);
+    } else {
+      AppendCountMembers(counts, out);
+    }
     *out += '}';
     if (!answer->EndItem()) break;
   }
@@ -123,6 +154,10 @@ base::Status GetTransactions(const Context& context, const Request& request, Res
     ASSIGN_OR_RETURN(const Moment moment,
                      ResolveMoment(context, *history, *from_reference, std::nullopt, WaitOptions{}));
     from = moment.point;
+    if (from.position > to.point.position) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "from is later than to: the log goes from the earlier to the later");
+    }
   }
 
   ListAnswer answer(writer, ListFormat(request), to, "transactions");
@@ -181,13 +216,19 @@ base::Status GetDiff(const Context& context, const Request& request, ResponseWri
   answer.AddMember("from", PointJson(ends.from.point));
   answer.AddMember("to", PointJson(ends.to.point));
   if (stat) return FinishStat(*history, ends, raw, &answer);
+  Unreadable unreadable;
   const base::Status outcome =
       history->Diff(ends.from.point.position, ends.to.point.position, ends.table, raw,
                     [&](const history::ChangeView& change) -> base::Result<bool> {
+                      if (change.kind == history::ChangeKind::kUnreadable) {
+                        unreadable.Add(change);
+                        return true;
+                      }
                       RETURN_IF_ERROR(AppendChangeJson(change, ChangeJsonOptions{.point = raw, .seq = raw},
                                                        answer.BeginItem()));
                       return answer.EndItem();
                     });
+  unreadable.AddTo(&answer);
   return answer.Finish(outcome);
 }
 

@@ -114,7 +114,7 @@ std::string EncodeTransaction(const TransactionRecord& record) {
   writer.Varint(record.messages).Varint(record.tables.size());
   for (const auto& [table, counts] : record.tables) {
     writer.U32(table.value).Varint(counts.inserts).Varint(counts.updates);
-    writer.Varint(counts.deletes).Varint(counts.truncates);
+    writer.Varint(counts.deletes).Varint(counts.truncates).Varint(counts.definitions);
   }
   return out;
 }
@@ -137,6 +137,7 @@ base::Result<TransactionRecord> DecodeTransaction(std::string_view bytes) {
     counts.updates = reader.Varint();
     counts.deletes = reader.Varint();
     counts.truncates = reader.Varint();
+    counts.definitions = reader.Varint();
   }
   if (!reader.AtEnd() || (flags & ~(kInLog | kNonTransactional)) != 0) return Damaged("transaction");
   return record;

@@ -57,6 +57,7 @@ base::Result<LogRecord> DecodeLog(std::string_view bytes);
 
 struct TableCountsRecord {
   uint64_t inserts = 0, updates = 0, deletes = 0, truncates = 0;
+  uint64_t definitions = 0;  // changes of the table itself: DDL
   bool operator==(const TableCountsRecord&) const = default;
 };
 

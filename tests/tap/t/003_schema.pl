@@ -101,6 +101,16 @@ is_deeply($varve->scan('t', 'now'), $varve->live_rows('t', 'id'), 'other tables 
 my ($broken) = grep { $_->{table} eq 'public.rewritten' } @{ $varve->get_json('/v1/tables')->{tables} };
 is($broken->{state}, 'broken', 'it is shown as broken');
 ok(length($broken->{reason} // ''), 'with the reason');
+for my $query ('from=first&to=now', 'from=first&to=now&stat=true', 'from=now&to=now')
+{
+	my $diff = $varve->get_json("/v1/diff?$query");
+	is_deeply([ map { $_->{table} } @{ $diff->{unreadable} } ], [ 'public.rewritten', 'public.volatile' ],
+		"what cannot be compared is named: $query");
+	my @items = grep { $_->{table} eq 'public.rewritten' } @{ $diff->{changes} // $diff->{tables} };
+	is(scalar @items, $query =~ /first/ ? 1 : 0, 'it broke in between, or before');
+	ok(!grep({ exists $_->{inserts} } @items), 'its rows are not counted');
+}
+$varve->varve_ok('diff', 'now', 'now', '--exit-code');    # a table that broke before is no difference
 
 # --- Other names and none.
 my $then = $varve->lsn;

@@ -244,11 +244,11 @@ void CheckReferences(const history::History& history, const ReferenceModel& mode
   uint64_t last = kFirstLsn;
   for (size_t i = 0; i < moments.size(); ++i) {
     const ModelMoment& moment = moments[i];
-    if (moment.is_transaction) {
+    if (moment.is_transaction) running_max = std::max(running_max, moment.time);
+    if (moment.in_log) {
       last = moment.lsn;
-      running_max = std::max(running_max, moment.time);
+      stops.push_back(moment.lsn);
     }
-    if (moment.in_log) stops.push_back(moment.lsn);
     const uint64_t next = i + 1 < moments.size() ? moments[i + 1].lsn : moment.lsn + 1;
     for (const uint64_t lsn : {moment.lsn, next - 1}) {
       const auto point = history.Resolve(Refer(model::LsnReference{{}, base::Lsn{lsn}}, 0), std::nullopt);
@@ -275,7 +275,7 @@ void CheckReferences(const history::History& history, const ReferenceModel& mode
       if (!candidate.is_transaction) continue;
       max_so_far = std::max(max_so_far, candidate.time);
       if (max_so_far > moment.time) break;
-      expected = candidate.lsn;
+      if (candidate.in_log || &candidate == &moments.front()) expected = candidate.lsn;
     }
     if (!moment.is_transaction) continue;
     const auto at_time =

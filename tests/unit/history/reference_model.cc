@@ -99,6 +99,7 @@ void ReferenceModel::AddTransaction() {
   time_ += static_cast<int64_t>(Random(2000)) - 500;  // clocks step back, and stand still
   transaction.time = time_;
   steps_.clear();
+  defined_ = false;
   for (auto& [oid, table] : tables_) {
     for (auto& [key, row] : table.rows) row.origin = key;
   }
@@ -116,7 +117,7 @@ void ReferenceModel::AddTransaction() {
   moment.lsn = lsn_;
   moment.time = transaction.time;
   moment.xid = transaction.xid;
-  moment.in_log = moment.is_transaction && !steps_.empty();
+  moment.in_log = moment.is_transaction && (defined_ || !steps_.empty());
   moment.tables = tables_;
   moment.steps = steps_;
   moments_.push_back(std::move(moment));
@@ -226,6 +227,7 @@ void ReferenceModel::ChangeSchema(TestTransaction* transaction, base::TableOid o
   const RelationPtr next = NextRelation(*table.relation);
   for (auto& [key, row] : table.rows) row.cells = Convert(row.cells, *table.relation, *next);
   table.relation = next;
+  defined_ = true;
   // Told by a change of its own, or only by the rows that come after it.
   if (Random(2) == 0) {
     transaction->Table(model::Op::kRelation, next);

@@ -81,6 +81,7 @@ class ReferenceModel {
   std::vector<TestTransaction> transactions_;
   std::vector<ModelMoment> moments_;
   std::map<base::TableOid, ModelTable> tables_;
+  bool defined_ = false;  // the transaction at hand changed a table's definition
   std::vector<ModelStep> steps_;
   uint64_t lsn_ = kFirstLsn;
   uint32_t xid_ = 700;

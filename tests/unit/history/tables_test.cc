@@ -60,10 +60,16 @@ TEST_CASE("columns added, dropped and renamed are told in words and make no row 
   f.Apply(TestTransaction{1200, 702, 3'000'000}.Update(wide, {{1, Int4(2)}, {2, "bob"}, {4, "gold"}}));
   CHECK(RowChanges(*f.history, 1000, 1200) == 1);
   CHECK(RowChanges(*f.history, 1200, 1000) == 1);
-  // A transaction of DDL alone is not in the log, but it is a position.
-  CHECK(f.Resolve("lsn:0/44C")->position == Position{1100});
-  CHECK(f.Resolve("xid:701")->position == Position{1100});
-  CHECK(f.Resolve("now^")->position == Position{1000});
+  // A transaction of DDL alone is an entry of the log; one that changed nothing that is tracked is not.
+  f.Apply(TestTransaction{1300, 703, 4'000'000}.Table(Op::kRelation, wide));
+  for (const char* present : {"now", "lsn:0/514", "xid:702", "time:2000-01-01T00:00:04Z"}) {
+    CHECK(f.Resolve(present)->position == Position{1200});
+    CHECK(f.Resolve(std::string(present) + "^")->position == Position{1100});
+    CHECK(f.Resolve(std::string(present) + "^^")->position == Position{1000});
+  }
+  CHECK(f.Resolve("xid:703")->position == Position{1300});
+  CHECK(f.Resolve("xid:703^")->position == Position{1200});
+  CHECK(f.history->GetTransaction(Position{1100})->tables.at(f.accounts->oid).definitions == 1);
 }
 
 TEST_CASE("a version that is defined anew with other types or defaults is read as of the moment") {
@@ -284,7 +290,8 @@ TEST_CASE("a table that is taken out of the publication, or came after the first
   CHECK(ErrorOf(f.history->FindTable("nope")).message.substr(0, 30) == "public.nope is not tracked: se");
   // Only changes of tracked tables make an entry of the log.
   CHECK(f.Resolve("now")->position == Position{1200});
-  CHECK(ErrorOf(f.Resolve("now^")).code == ErrorCode::kBeforeHistory);
+  CHECK(f.Resolve("now^")->position == Position{1000});
+  CHECK(f.Resolve("xid:701^")->position == Position{1000});
 }
 
 TEST_CASE("a truncate removes what was there before it, in its own transaction too") {

@@ -156,9 +156,9 @@ TEST_CASE("transactions are listed newest first, or as asked") {
   for (int i = 0; i < 3; ++i) interface.history->Commit({{Account(1, "b@x", i)}, {Account(10 + i, "n", 0)}});
   const std::vector<std::string> lines = Lines(interface.GetLines("/v1/transactions?limit=2"));
   REQUIRE(lines.size() == 4);
-  CHECK(lines[1] ==
-        R"({"position":"0/400","time":"2026-01-01T00:03:00Z","xid":702,"tables":[)"
-        R"({"table":"public.accounts","inserts":1,"updates":1,"deletes":0,"truncates":0}],"messages":0})");
+  CHECK(lines[1] == R"({"position":"0/400","time":"2026-01-01T00:03:00Z","xid":702,"tables":[)"
+                    R"({"table":"public.accounts","inserts":1,"updates":1,"deletes":0,)"
+                    R"("truncates":0,"definitions":0}],"messages":0})");
   CHECK(lines[3] == R"({"end":{"rows":2,"more":true}})");
   const std::vector<std::string> ascending =
       Lines(interface.GetLines("/v1/transactions?order=asc&from=xid:700&to=xid:701"));

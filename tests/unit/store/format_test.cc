@@ -236,7 +236,7 @@ TEST_CASE("transactions have these bytes") {
   transaction.commit_time = base::Timestamp{5};
   transaction.running_max = base::Timestamp{6};
   transaction.messages = 1;
-  transaction.tables[TableOid{7}] = TableCountsRecord{1, 2, 300, 4};
+  transaction.tables[TableOid{7}] = TableCountsRecord{1, 2, 300, 4, 5};
   const std::string bytes = EncodeTransaction(transaction);
   CHECK(Hex(bytes) ==
         "01"
@@ -249,7 +249,8 @@ TEST_CASE("transactions have these bytes") {
         "01"
         "02"
         "ac02"
-        "04");
+        "04"
+        "05");
   CHECK(DecodeTransaction(bytes).value() == transaction);
   CHECK_FALSE(DecodeTransaction(bytes + "x").has_value());
   RefusesDamage(bytes, DecodeTransaction);
