@@ -63,6 +63,8 @@ class Applier {
   };
 
   // apply.cc
+  base::Status CheckKnown(const model::Batch& batch, const model::TransactionPiece& piece,
+                          base::Position position) const;
   base::Status BeginPiece(const model::TransactionPiece& piece, base::Position position);
   base::Status AppendPiece(const model::Batch& batch, const model::TransactionPiece& piece);
   base::Status ApplyChange(const model::Change& change, RowKeys* keys);

@@ -5,6 +5,7 @@
 
 #include "sidecar/base/check.h"
 #include "sidecar/history/applier.h"
+#include "sidecar/history/transaction_reader.h"
 
 namespace varve::history {
 
@@ -53,7 +54,7 @@ Status Applier::Append(const model::Batch& batch) {
 // when it confirmed the position by a keepalive.
 Status Applier::AppendPiece(const model::Batch& batch, const model::TransactionPiece& piece) {
   const base::Position position = base::Position::Make(kEra, piece.end_lsn);
-  if (position <= published_.through) return {};
+  if (position <= published_.through) return CheckKnown(batch, piece, position);
   if (piece.first_change > batch.changes.size() || piece.count > batch.changes.size() - piece.first_change) {
     return OutOfOrder(position, "a transaction reaches beyond the changes of its batch");
   }
@@ -68,6 +69,33 @@ Status Applier::AppendPiece(const model::Batch& batch, const model::TransactionP
   }
   if (piece.commit || piece.non_transactional) return Commit();
   return {};
+}
+
+// What comes again must be what came before. It is not when the server was restored from a backup of its
+// files and went on in another way: system and timeline are the same then. Only changes of rows count, for
+// tables may be described again to a new session.
+Status Applier::CheckKnown(const model::Batch& batch, const model::TransactionPiece& piece,
+                           base::Position position) const {
+  if (piece.non_transactional || position <= first_.position) return {};
+  const auto begin = batch.changes.begin() + static_cast<std::ptrdiff_t>(piece.first_change);
+  const bool has_rows =
+      std::any_of(begin, begin + static_cast<std::ptrdiff_t>(piece.count),
+                  [](const model::Change& change) { return change.op <= model::Op::kTruncate; });
+  if (!has_rows) return {};
+  const TransactionReader transactions(store_, nullptr);
+  ASSIGN_OR_RETURN(const auto known, transactions.At(position));
+  if (known && known->record.xid.xid() == piece.xid && known->record.commit_time == piece.commit_time)
+    return {};
+  return Fail(
+      ErrorCode::kConflict,
+      fmt::format(
+          "the server sends transaction {} of {} at {}, where this history {}: it was restored from a "
+          "backup of its files, or another server answers in its place. What is here can be read; to go "
+          "on, begin a new history (varve detach, another [store] data_dir)",
+          piece.xid, base::FormatTimestamp(piece.commit_time), base::FormatPosition(position),
+          known ? fmt::format("has transaction {} of {}", known->record.xid.xid(),
+                              base::FormatTimestamp(known->record.commit_time))
+                : "has none"));
 }
 
 Status Applier::BeginPiece(const model::TransactionPiece& piece, base::Position position) {

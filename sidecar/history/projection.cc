@@ -12,39 +12,10 @@ namespace varve::history {
 namespace {
 
 constexpr char kVirtual = 'v';
-constexpr int kTypeDepthMax = 64;  // bounds forged cycles
 
 std::string TypeName(const model::Relation& relation, const model::Column& column) {
   const model::Type* type = relation.FindType(column.type_oid);
   return type == nullptr ? fmt::format("type {}", column.type_oid) : type->name;
-}
-
-bool ReadsAlikeTo(const model::Relation& from, const model::Relation& to, uint32_t type_oid, int depth);
-
-// Labels are never dropped, only added and renamed.
-bool SameLabels(const model::Type& before, const model::Type& after) {
-  return std::all_of(before.fields.begin(), before.fields.end(), [&](const model::TypeField& label) {
-    return std::find(after.fields.begin(), after.fields.end(), label) != after.fields.end();
-  });
-}
-
-bool SameFields(const model::Relation& from, const model::Relation& to, const model::Type& before,
-                const model::Type& after, int depth) {
-  return before.fields == after.fields &&
-         std::all_of(before.fields.begin(), before.fields.end(), [&](const model::TypeField& field) {
-           return ReadsAlikeTo(from, to, field.type_oid, depth);
-         });
-}
-
-bool ReadsAlikeTo(const model::Relation& from, const model::Relation& to, uint32_t type_oid, int depth) {
-  if (from.version == to.version) return true;
-  const model::Type* before = from.FindType(type_oid);
-  const model::Type* after = to.FindType(type_oid);
-  if (before == nullptr || after == nullptr) return before == after;
-  if (depth == 0 || before->kind != after->kind || before->inner_oid != after->inner_oid) return false;
-  if (before->kind == 'e') return SameLabels(*before, *after);
-  if (before->inner_oid != 0 && !ReadsAlikeTo(from, to, before->inner_oid, depth - 1)) return false;
-  return SameFields(from, to, *before, *after, depth - 1);
 }
 
 base::Status CheckReadable(const model::Relation& from, const model::Relation& to,
@@ -65,14 +36,10 @@ base::Status CheckReadable(const model::Relation& from, const model::Relation& t
 
 }  // namespace
 
-bool ReadsAlike(const model::Relation& from, const model::Relation& to, uint32_t type_oid) {
-  return ReadsAlikeTo(from, to, type_oid, kTypeDepthMax);
-}
-
 bool IsReadable(const model::Relation& from, const model::Column& source, const model::Relation& to,
                 const model::Column& column) {
   return types::SameRepresentation(source, column) &&
-         (source.base_type_oid != column.base_type_oid || ReadsAlike(from, to, column.base_type_oid));
+         (source.base_type_oid != column.base_type_oid || model::ReadsAlike(from, to, column.base_type_oid));
 }
 
 base::Result<std::shared_ptr<const Projection>> Projection::Make(std::shared_ptr<const model::Relation> from,

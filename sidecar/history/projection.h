@@ -12,9 +12,6 @@
 
 namespace varve::history {
 
-// Whether a stored text of the type means the same under both descriptions of its table: no field of a
-// composite and no label of an enum that it leads to has changed or been renamed.
-bool ReadsAlike(const model::Relation& from, const model::Relation& to, uint32_t type_oid);
 // Whether what `from` has in column `source` can be shown as what `to` has in `column`.
 bool IsReadable(const model::Relation& from, const model::Column& source, const model::Relation& to,
                 const model::Column& column);

@@ -46,8 +46,12 @@ base::Status WaitFor(const Context& context, const history::History& history, ba
   }
 }
 
+// A commit that did not wait for its WAL is in the file after three times wal_writer_delay, which is 10 s at
+// most (the documentation of asynchronous commit).
+constexpr std::chrono::seconds kAsynchronousCommit(30);
+
 // Nothing that committed at or before `time` is still to come once the server's WAL end of a later moment is
-// published. Such a WAL end may be known already from a keepalive.
+// published. Such a WAL end may be known already from a keepalive, which knows of what is in the file only.
 base::Status WaitForTime(const Context& context, const history::History& history, base::Timestamp time,
                          std::chrono::milliseconds timeout) {
   const history::StoreStatus store = history.GetStatus();
@@ -55,7 +59,8 @@ base::Status WaitForTime(const Context& context, const history::History& history
   // Resolve says in_the_future.
   if (time > context.clock->Now()) return {};
   const ingest::IngestStatus ingest = context.ingest->GetStatus();
-  if (ingest.server_time > time && ingest.server_lsn.value != 0) {
+  const int64_t margin = std::chrono::microseconds(kAsynchronousCommit).count();
+  if (ingest.server_time.micros - margin > time.micros && ingest.server_lsn.value != 0) {
     return WaitFor(context, history, InPresentEra(history, ingest.server_lsn), timeout);
   }
   return WaitForServer(context, history, timeout);

@@ -30,8 +30,13 @@ struct TableAt {
 base::Result<TableAt> FindTableAt(const Context& context, const History& history, const Request& request,
                                   std::string_view parameter) {
   TableAt at;
+  // What is waited for may give the name to another table.
+  ASSIGN_OR_RETURN(const WaitOptions wait, FindWait(request));
+  if (wait.server) RETURN_IF_ERROR(WaitForServer(context, history, wait.timeout));
   ASSIGN_OR_RETURN(at.oid, history.FindTable(request.captures[0]));
-  ASSIGN_OR_RETURN(at.moment, FindMoment(context, history, request, parameter, "now", at.oid));
+  ASSIGN_OR_RETURN(const std::string reference, request.FindOr(parameter, "now"));
+  ASSIGN_OR_RETURN(at.moment,
+                   ResolveMoment(context, history, reference, at.oid, WaitOptions{false, wait.timeout}));
   ASSIGN_OR_RETURN(at.relation, history.RelationAt(at.oid, at.moment.point.position));
   return at;
 }

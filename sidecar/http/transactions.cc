@@ -59,17 +59,19 @@ struct Ends {
 
 base::Result<Ends> FindEnds(const Context& context, const History& history, const Request& request) {
   Ends ends;
+  // What is waited for may give the name to another table.
+  ASSIGN_OR_RETURN(const WaitOptions wait, FindWait(request));
+  if (wait.server) RETURN_IF_ERROR(WaitForServer(context, history, wait.timeout));
+  const WaitOptions waited{false, wait.timeout};
   ASSIGN_OR_RETURN(const std::optional<std::string> table, request.Find("table"));
   if (table) {
     ASSIGN_OR_RETURN(ends.table, history.FindTable(*table));
   }
   ASSIGN_OR_RETURN(const std::optional<std::string> from, request.Find("from"));
   if (!from) return Fail(ErrorCode::kInvalidArgument, "parameter from is missing: a reference to begin at");
-  ASSIGN_OR_RETURN(const WaitOptions wait, FindWait(request));
   ASSIGN_OR_RETURN(const std::string to, request.FindOr("to", "now"));
-  ASSIGN_OR_RETURN(ends.to, ResolveMoment(context, history, to, ends.table, wait));
-  ASSIGN_OR_RETURN(ends.from,
-                   ResolveMoment(context, history, *from, ends.table, WaitOptions{false, wait.timeout}));
+  ASSIGN_OR_RETURN(ends.to, ResolveMoment(context, history, to, ends.table, waited));
+  ASSIGN_OR_RETURN(ends.from, ResolveMoment(context, history, *from, ends.table, waited));
   return ends;
 }
 

@@ -14,6 +14,7 @@
 #include "sidecar/pg/clock_ms.h"
 #include "sidecar/pg/preflight.h"
 #include "sidecar/pg/server_state.h"
+#include "sidecar/types/text_key.h"
 
 namespace varve::ingest {
 namespace {
@@ -26,6 +27,16 @@ constexpr int kBlockersEveryMs = 2'000;
 constexpr int kGuardMs = 60'000;
 constexpr auto kGuardSleep = std::chrono::milliseconds(20);
 constexpr int kDropTimeoutMs = 3'000;
+
+// Why rows of the table cannot be told apart by their keys here; empty when they can.
+std::string KeyTrouble(const model::Relation& relation) {
+  for (const model::Column* column : relation.KeyColumns()) {
+    if (column->form != model::Form::kText) continue;
+    const base::Status usable = types::CheckTextIdentity(relation, column->base_type_oid);
+    if (!usable) return fmt::format("key column {}: {}", column->name, usable.error().message);
+  }
+  return {};
+}
 
 std::string JoinBlockers(const std::vector<pg::Blocker>& blockers) {
   std::string text;
@@ -86,6 +97,13 @@ base::Result<FirstCopy::Outcome> FirstCopy::Attempt(const history::Identity& ide
   if (const std::string moved = job.moved(); !moved.empty()) {
     base::LogWarning("table {} was truncated or altered during the first copy, which begins again", moved);
     return Outcome::kMoved;
+  }
+  if (copied) {
+    ASSIGN_OR_RETURN(const std::string changed, FindChangedType(*tables));
+    if (!changed.empty()) {
+      base::LogWarning("a type of table {} was changed during the first copy, which begins again", changed);
+      return Outcome::kMoved;
+    }
   }
   if (!copied && job.history_failed()) return params_.trouble->FromHistory(std::move(copied).error());
   if (!copied) return base::Fail(std::move(copied).error());
@@ -200,6 +218,33 @@ base::Result<std::vector<CatalogTable>> FirstCopy::ReadTables(const std::string&
   return RegisterTables(publication, std::move(tables));
 }
 
+// The output functions look at the types as they are now, whatever the snapshot: what was copied stands for
+// the snapshot only if labels and fields are still the same at the end. Locks on tables do not keep those.
+// The name of a table of which they are not.
+base::Result<std::string> FirstCopy::FindChangedType(const std::vector<CatalogTable>& tables) {
+  ASSIGN_OR_RETURN(
+      const auto present,
+      pg::Connection::Open({params_.options->dsn, false, params_.options->connect_timeout_ms, params_.stop}));
+  RETURN_IF_ERROR(PinSettings(present.get()));
+  RETURN_IF_ERROR(present->Query("begin isolation level repeatable read read only"));
+  std::vector<uint32_t> oids;
+  for (const CatalogTable& table : tables) oids.push_back(table.relation.oid.value);
+  ASSIGN_OR_RETURN(const std::vector<CatalogTable> now, ReadRelations(present.get(), oids));
+  for (const CatalogTable& table : tables) {
+    const auto same = std::find_if(now.begin(), now.end(), [&](const CatalogTable& candidate) {
+      return candidate.relation.oid == table.relation.oid;
+    });
+    if (same == now.end()) continue;  // dropped since: the stream will say so
+    for (const model::Column& column : table.relation.columns) {
+      if (column.form == model::Form::kText &&
+          !model::ReadsAlike(table.relation, same->relation, column.base_type_oid)) {
+        return table.relation.QualifiedName();
+      }
+    }
+  }
+  return std::string();
+}
+
 // Tells the history of all tables; gives back those whose rows are to be copied.
 base::Result<std::vector<CatalogTable>> FirstCopy::RegisterTables(const pg::Publication& publication,
                                                                   std::vector<CatalogTable> tables) {
@@ -209,7 +254,9 @@ base::Result<std::vector<CatalogTable>> FirstCopy::RegisterTables(const pg::Publ
         publication.tables.begin(), publication.tables.end(),
         [&](const pg::TableFacts& candidate) { return candidate.oid == table.relation.oid.value; });
     if (facts == publication.tables.end()) continue;
-    const pg::TableVerdict verdict = pg::JudgeTable(*facts);
+    pg::TableVerdict verdict = pg::JudgeTable(*facts);
+    if (verdict.usable) verdict.reason = KeyTrouble(table.relation);
+    verdict.usable = verdict.usable && verdict.reason.empty();
     RETURN_IF_ERROR(History(params_.history->AddBaselineTable(table.relation)));
     if (verdict.usable) {
       usable.push_back(std::move(table));

@@ -47,6 +47,7 @@ class FirstCopy {
   base::Status ReportBlockers(pg::Connection* control, std::string* reported);
   base::Result<std::vector<CatalogTable>> ReadTables(const std::string& snapshot, pg::Connection* control);
   base::Status GuardSnapshot(pg::Connection* snapshot_holder, pg::Connection* control);
+  base::Result<std::string> FindChangedType(const std::vector<CatalogTable>& tables);
   base::Result<std::vector<CatalogTable>> RegisterTables(const pg::Publication& publication,
                                                          std::vector<CatalogTable> tables);
   void DropSlot();

@@ -37,6 +37,34 @@ void PutNamedParts(std::string* out, const std::vector<Type>& types) {
   }
 }
 
+constexpr int kTypeDepthMax = 64;  // bounds forged cycles
+
+bool ReadsAlikeTo(const Relation& from, const Relation& to, uint32_t type_oid, int depth);
+
+// Labels are never dropped, only added and renamed.
+bool SameLabels(const Type& before, const Type& after) {
+  return std::all_of(before.fields.begin(), before.fields.end(), [&](const TypeField& label) {
+    return std::find(after.fields.begin(), after.fields.end(), label) != after.fields.end();
+  });
+}
+
+bool SameFields(const Relation& from, const Relation& to, const Type& before, const Type& after, int depth) {
+  return before.fields == after.fields &&
+         std::all_of(before.fields.begin(), before.fields.end(),
+                     [&](const TypeField& field) { return ReadsAlikeTo(from, to, field.type_oid, depth); });
+}
+
+bool ReadsAlikeTo(const Relation& from, const Relation& to, uint32_t type_oid, int depth) {
+  if (from.version == to.version) return true;
+  const Type* before = from.FindType(type_oid);
+  const Type* after = to.FindType(type_oid);
+  if (before == nullptr || after == nullptr) return before == after;
+  if (depth == 0 || before->kind != after->kind || before->inner_oid != after->inner_oid) return false;
+  if (before->kind == 'e') return SameLabels(*before, *after);
+  if (before->inner_oid != 0 && !ReadsAlikeTo(from, to, before->inner_oid, depth - 1)) return false;
+  return SameFields(from, to, *before, *after, depth - 1);
+}
+
 }  // namespace
 
 const Column* Relation::FindColumn(std::string_view column_name) const {
@@ -94,6 +122,10 @@ base::RelationVersion ComputeVersion(const Relation& relation) {
   PutNamedParts(&bytes, relation.types);
   const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
   return base::RelationVersion{hash == 0 ? 1 : hash};
+}
+
+bool ReadsAlike(const Relation& from, const Relation& to, uint32_t type_oid) {
+  return ReadsAlikeTo(from, to, type_oid, kTypeDepthMax);
 }
 
 }  // namespace varve::model

@@ -79,4 +79,8 @@ struct Relation {
 // The hash that schemas/README.md defines ("Relation version"); Relation::version is not read.
 base::RelationVersion ComputeVersion(const Relation& relation);
 
+// Whether a stored text of the type means the same under both descriptions of its table: no field of a
+// composite and no label of an enum that it leads to has changed or been renamed.
+bool ReadsAlike(const Relation& from, const Relation& to, uint32_t type_oid);
+
 }  // namespace varve::model

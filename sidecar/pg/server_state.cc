@@ -212,13 +212,33 @@ base::Result<base::FullXid> ReadNextFullXid(Connection* connection) {
   return xid;
 }
 
+namespace {
+
+// Right behind a page's header no record ends: an idle server never comes there (XLogBytePosToRecPtr in
+// xlog.c; the sizes are those of XLogPageHeaderData and XLogLongPageHeaderData).
+base::Lsn WithoutPageHeader(base::Lsn lsn, uint64_t block_bytes, uint64_t segment_bytes) {
+  constexpr uint64_t kShortHeader = 24;
+  constexpr uint64_t kLongHeader = 40;
+  if (lsn.value % segment_bytes == kLongHeader) return base::Lsn{lsn.value - kLongHeader};
+  if (lsn.value % block_bytes == kShortHeader) return base::Lsn{lsn.value - kShortHeader};
+  return lsn;
+}
+
+}  // namespace
+
 base::Result<base::Lsn> ReadWalEnd(Connection* connection) {
-  ASSIGN_OR_RETURN(const Rows rows, connection->Query("select case when pg_catalog.pg_is_in_recovery()"
-                                                      " then pg_catalog.pg_last_wal_replay_lsn()"
-                                                      " else pg_catalog.pg_current_wal_flush_lsn() end"));
+  ASSIGN_OR_RETURN(
+      const Rows rows,
+      connection->Query("select case when pg_catalog.pg_is_in_recovery()"
+                        " then pg_catalog.pg_last_wal_replay_lsn()"
+                        " else pg_catalog.pg_current_wal_insert_lsn() end,"
+                        " (select setting::bigint from pg_catalog.pg_settings where name = 'wal_block_size'),"
+                        " (select setting::bigint from pg_catalog.pg_settings where name ="
+                        " 'wal_segment_size')"));
   const auto lsn = base::ParseLsn(rows.Text(0, 0));
   if (!lsn) return Fail(ErrorCode::kUnavailable, "the server gave no WAL position");
-  return *lsn;
+  return WithoutPageHeader(*lsn, static_cast<uint64_t>(rows.Int(0, 1)),
+                           static_cast<uint64_t>(rows.Int(0, 2)));
 }
 
 }  // namespace varve::pg

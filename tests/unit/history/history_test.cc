@@ -95,6 +95,32 @@ TEST_CASE("a session that starts anew sends again what was not published, and wh
   CHECK(entries == 2);
 }
 
+TEST_CASE("what comes again must be what came before") {
+  HistoryFixture f;
+  f.Start({Account(1, "ann")});
+  const TestTransaction known = TestTransaction{1100, 701, 2'000'000}.Insert(f.accounts, Account(2, "bob"));
+  f.Apply(known);
+  f.Apply(TestTransaction{1300, 703, 4'000'000}.Insert(f.accounts, Account(4, "dan")));
+  const auto again = [&](const TestTransaction& transaction) {
+    f.Reopen();
+    return AppendWhole(f.history.get(), transaction);
+  };
+  CHECK(again(known));
+  TestTransaction other = known;
+  other.xid = 702;
+  CHECK(again(other).error().code == ErrorCode::kConflict);
+  other = known;
+  other.time += 1;
+  CHECK(Contains(again(other).error().message, "this history has transaction 701 of"));
+  other = known;
+  other.lsn = 1200;
+  CHECK(Contains(again(other).error().message, "this history has none: it was restored from a backup"));
+  // A new session may be told of tables where the one before was not.
+  CHECK(again(TestTransaction{1200, 702, 3'000'000}.Table(model::Op::kRelation, f.accounts)));
+  // What lies at or before the first copy was in it.
+  CHECK(again(TestTransaction{900, 699, 500'000}.Insert(f.accounts, Account(1, "ann"))));
+}
+
 TEST_CASE("a keepalive moves the position without a transaction, never back, never within a transaction") {
   Fixture f;
   f.Start({Account(1, "ann")});
@@ -105,8 +131,10 @@ TEST_CASE("a keepalive moves the position without a transaction, never back, nev
   REQUIRE(f.history->Advance(Position{1400}));
   REQUIRE(f.history->Publish());
   CHECK(f.history->GetStatus().published_through == Position{1500});
-  // What ends exactly where the server said that it has sent everything was received.
-  f.Apply(TestTransaction{1500, 701, 2'000'000}.Update(f.accounts, Account(1, "no")));
+  // Up to where the server said that it has sent everything nothing can come that is not here.
+  const TestTransaction late = TestTransaction{1500, 701, 2'000'000}.Update(f.accounts, Account(1, "no"));
+  CHECK(AppendWhole(f.history.get(), late).error().code == ErrorCode::kConflict);
+  f.Reopen();
   CHECK(f.Get(1, 1500) == Account(1, "ann"));
   const TestTransaction big = TestTransaction{1600, 702, 3'000'000}
                                   .Update(f.accounts, Account(1, "a"))

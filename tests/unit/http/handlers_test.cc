@@ -306,13 +306,16 @@ TEST_CASE("a time after the last commit is answered only when nothing can come b
   CHECK(CodeOf(interface.Get(target)) == "behind");
   interface.history->PublishThrough(base::Position{0x180});
   CHECK(interface.Get(target).status == 200);
-  // What a keepalive said later than that time is as good as asking.
+  // What a keepalive said so much later that all WAL of that time is in the file is as good as asking.
   interface.ingest.SetServerLsn(std::nullopt);
   CHECK(CodeOf(interface.Get(target)) == "unavailable");
   ingest::IngestStatus status;
   status.phase = ingest::Phase::kStreaming;
   status.server_lsn = base::Lsn{0x170};
-  status.server_time = *base::ParseTimestamp("2026-06-01T00:00:01Z");
+  status.server_time = *base::ParseTimestamp("2026-06-01T00:00:30Z");
+  interface.ingest.SetStatus(status);
+  CHECK(CodeOf(interface.Get(target)) == "unavailable");
+  status.server_time = *base::ParseTimestamp("2026-06-01T00:00:31Z");
   interface.ingest.SetStatus(status);
   CHECK(interface.Get(target).status == 200);
   // Up to the last commit nobody has to be asked.
