@@ -34,9 +34,9 @@ std::string_view OpName(Op op);
 struct Change {
   Op op = Op::kInsert;
   base::Seq seq;
-  base::TableOid table;                // zero for a message
-  const Relation* relation = nullptr;  // null for a message, kDrop and kUntrack
-  std::string_view new_image;          // message: its content
+  base::TableOid table;                // zero for a message and kGid
+  const Relation* relation = nullptr;  // null for a message, kGid, kDrop and kUntrack
+  std::string_view new_image;          // message: its content; kGid: the identifier
   std::string_view old_image;          // message: its prefix
   bool old_is_full = false;
   bool truncate_cascade = false;
@@ -44,11 +44,29 @@ struct Change {
   bool message_transactional = false;
 };
 
+// What a piece is of transactions that are sent before they commit: only where streaming or two_phase was
+// asked for. schemas/README.md has the pieces.
+enum class Staged : uint8_t {
+  kNone,              // of a transaction that is sent whole when it commits
+  kStreamed,          // changes of one subtransaction of one that is in progress
+  kStreamAbort,       // a subtransaction, or all of it, rolled back
+  kStreamCommit,      // what was streamed is whole
+  kStreamPrepare,     // the same, prepared
+  kPrepared,          // of a transaction that is sent whole when it is prepared
+  kCommitPrepared,    // of one that was prepared
+  kRollbackPrepared,  // of one that was prepared, and perhaps never sent
+};
+
 // The part of a transaction that one batch carries.
 struct TransactionPiece {
-  base::Lsn end_lsn;  // of the commit; of the record for a non-transactional message
+  // Of the commit, PREPARE, COMMIT PREPARED or ROLLBACK PREPARED; of the record for a non-transactional
+  // message. Zero for kStreamed and kStreamAbort.
+  base::Lsn end_lsn;
   base::Timestamp commit_time;
-  uint32_t xid = 0;
+  uint32_t xid = 0;  // always the top-level one
+  uint32_t subxid =
+      0;  // kStreamed: whose changes they are; kStreamAbort: what rolled back; xid itself for all
+  Staged staged = Staged::kNone;
   size_t first_change = 0;
   size_t count = 0;
   bool begin = false;

@@ -7,14 +7,13 @@
 #include <fmt/format.h>
 
 #include "sidecar/base/check.h"
+#include "sidecar/wire/malformed.h"
 #include "sidecar/wire/relation_reader.h"
 #include "stream_generated.h"
 
 namespace varve::wire {
 namespace {
 
-using base::ErrorCode;
-using base::Fail;
 using base::Result;
 using base::Status;
 
@@ -22,12 +21,10 @@ constexpr size_t kPrefixBytes = 4;
 constexpr uint16_t kNoRelation = 0xFFFF;
 // Begin, Commit and NonTransactional: what comes without the options streaming and two_phase.
 constexpr uint32_t kFlagsMax = 7;
+// Of PREPARE TRANSACTION: GIDSIZE without the zero at its end.
+constexpr size_t kGidBytesMax = 199;
 constexpr int kVerifierDepthMax = 16;
 constexpr int kVerifierTablesMax = 1'000'000;
-
-tl::unexpected<base::Error> Malformed(std::string what) {
-  return Fail(ErrorCode::kInvalidArgument, "malformed message of the stream: " + std::move(what));
-}
 
 std::string ReadBytes(const flatbuffers::Vector<uint8_t>* bytes) {
   if (bytes == nullptr) return {};
@@ -109,14 +106,15 @@ Status CheckShape(const model::Change& change) {
     case model::Op::kDrop:
     case model::Op::kUntrack: good = !has_new && !has_old; break;
     case model::Op::kMessage: good = true; break;
-    case model::Op::kGid: return Malformed("a prepared transaction, which was not asked for");
+    case model::Op::kGid: good = !has_old && change.new_image.size() <= kGidBytesMax; break;
   }
   if (good) return {};
   return Malformed(fmt::format("{} with a new image of {} bytes and an old image of {}",
                                model::OpName(change.op), change.new_image.size(), change.old_image.size()));
 }
 
-Result<model::Change> ReadChange(const stream::Change& wire, const stream::Batch& batch, const Refs& refs) {
+Result<model::Change> ReadChange(const stream::Change& wire, const stream::Batch& batch, const Refs& refs,
+                                 bool allow_staged) {
   if (wire.op() > static_cast<uint8_t>(stream::Op::MAX)) {
     return Malformed(fmt::format("a change of the unknown kind {}", wire.op()));
   }
@@ -129,9 +127,14 @@ Result<model::Change> ReadChange(const stream::Change& wire, const stream::Batch
   change.truncate_cascade = Has(wire.flags(), stream::ChangeFlag::TruncateCascade);
   change.truncate_restart_identity = Has(wire.flags(), stream::ChangeFlag::TruncateRestart);
   change.message_transactional = Has(wire.flags(), stream::ChangeFlag::MessageTransactional);
+  if (change.op == model::Op::kGid && !allow_staged) {
+    return Malformed("a prepared transaction, which was not asked for");
+  }
   RETURN_IF_ERROR(CheckShape(change));
-  if (change.op == model::Op::kMessage) {
-    if (wire.relation() != kNoRelation) return Malformed("a message that names a relation");
+  if (change.op == model::Op::kMessage || change.op == model::Op::kGid) {
+    if (wire.relation() != kNoRelation) {
+      return Malformed(fmt::format("a {} that names a relation", model::OpName(change.op)));
+    }
     return change;
   }
   if (wire.relation() >= refs.size()) {
@@ -147,18 +150,65 @@ Result<model::Change> ReadChange(const stream::Change& wire, const stream::Batch
   return change;
 }
 
-Result<model::TransactionPiece> ReadPiece(const stream::Transaction& wire, size_t change_count) {
+// What the flags beside Begin and Commit say, and whether those two go with it.
+Result<model::Staged> ReadStaged(uint32_t flags) {
+  using Flag = stream::TransactionFlag;
+  const bool begin = Has(flags, Flag::Begin);
+  const bool commit = Has(flags, Flag::Commit);
+  model::Staged staged = model::Staged::kNone;
+  bool good = true;
+  switch (flags & ~3u) {
+    case 0:
+    case static_cast<uint32_t>(Flag::NonTransactional): break;
+    case static_cast<uint32_t>(Flag::Streamed):
+      staged = commit ? model::Staged::kStreamCommit : model::Staged::kStreamed;
+      good = !(begin && commit);
+      break;
+    case static_cast<uint32_t>(Flag::Streamed) | static_cast<uint32_t>(Flag::Abort):
+      staged = model::Staged::kStreamAbort;
+      good = !begin && !commit;
+      break;
+    case static_cast<uint32_t>(Flag::Streamed) | static_cast<uint32_t>(Flag::Prepared):
+      staged = model::Staged::kStreamPrepare;
+      good = !begin && commit;
+      break;
+    case static_cast<uint32_t>(Flag::Prepared): staged = model::Staged::kPrepared; break;
+    case static_cast<uint32_t>(Flag::CommitPrepared):
+      staged = model::Staged::kCommitPrepared;
+      good = begin && commit;
+      break;
+    case static_cast<uint32_t>(Flag::RollbackPrepared):
+      staged = model::Staged::kRollbackPrepared;
+      good = begin && commit;
+      break;
+    default: good = false;
+  }
+  if (!good) return Malformed(fmt::format("a transaction of an unknown kind (flags {})", flags));
+  return staged;
+}
+
+Result<model::TransactionPiece> ReadPiece(const stream::Transaction& wire, size_t change_count,
+                                          bool allow_staged) {
   if (uint64_t{wire.first_change()} + wire.count() > change_count) {
     return Malformed(fmt::format("changes {}+{} of {}", wire.first_change(), wire.count(), change_count));
   }
-  if ((wire.position() & ~base::Position::kLsnMask) != 0 || wire.position() == 0) {
-    return Malformed(fmt::format("the impossible LSN {}", base::FormatLsn(base::Lsn{wire.position()})));
-  }
-  if (wire.flags() > kFlagsMax) {
+  if (!allow_staged && wire.flags() > kFlagsMax) {
     return Malformed(fmt::format("a transaction of a kind that was not asked for (flags {})", wire.flags()));
   }
   model::TransactionPiece piece;
-  piece.end_lsn = base::Lsn{wire.position()};
+  ASSIGN_OR_RETURN(piece.staged, ReadStaged(wire.flags()));
+  if (piece.staged == model::Staged::kStreamed || piece.staged == model::Staged::kStreamAbort) {
+    if (wire.position() > UINT32_MAX || wire.position() == 0) {
+      return Malformed(fmt::format("the impossible subtransaction {}", wire.position()));
+    }
+    piece.subxid = static_cast<uint32_t>(wire.position());
+  } else {
+    if ((wire.position() & ~base::Position::kLsnMask) != 0 || wire.position() == 0) {
+      return Malformed(fmt::format("the impossible LSN {}", base::FormatLsn(base::Lsn{wire.position()})));
+    }
+    piece.subxid = wire.xid();
+    piece.end_lsn = base::Lsn{wire.position()};
+  }
   piece.commit_time = base::Timestamp{wire.commit_time()};
   piece.xid = wire.xid();
   piece.first_change = wire.first_change();
@@ -173,46 +223,6 @@ Result<model::TransactionPiece> ReadPiece(const stream::Transaction& wire, size_
 
 std::string FormatSession(SessionId session) {
   return fmt::format("{:016x}{:016x}", session.high, session.low);
-}
-
-Status Decoder::CheckPieces(const model::Batch& batch) {
-  size_t next_change = 0;
-  for (const model::TransactionPiece& piece : batch.pieces) {
-    if (piece.first_change != next_change)
-      return Malformed("changes that belong to no transaction, or to two");
-    next_change += piece.count;
-    if (piece.begin == transaction_open_) {
-      return Malformed(fmt::format("transaction {} {} another is {}", piece.xid,
-                                   piece.begin ? "begins while" : "goes on where",
-                                   piece.begin ? "open" : "missing"));
-    }
-    if (piece.begin) {
-      if (piece.end_lsn <= last_end_lsn_) {
-        return Malformed(fmt::format("transaction {} ends at {}, not after the one before, which ends at {}",
-                                     piece.xid, base::FormatLsn(piece.end_lsn),
-                                     base::FormatLsn(last_end_lsn_)));
-      }
-      last_end_lsn_ = piece.end_lsn;
-      open_xid_ = piece.xid;
-      next_seq_ = 0;
-    } else if (piece.end_lsn != last_end_lsn_ || piece.xid != open_xid_) {
-      return Malformed(fmt::format("a piece of transaction {} inside transaction {}", piece.xid, open_xid_));
-    }
-    if (piece.non_transactional &&
-        (piece.count != 1 || !piece.commit || batch.changes[piece.first_change].op != model::Op::kMessage)) {
-      return Malformed("something other than one message outside any transaction");
-    }
-    for (size_t i = piece.first_change; i < piece.first_change + piece.count; ++i) {
-      if (batch.changes[i].seq.value != next_seq_) {
-        return Malformed(fmt::format("change {} of transaction {} where {} was expected",
-                                     batch.changes[i].seq.value, piece.xid, next_seq_));
-      }
-      ++next_seq_;
-    }
-    transaction_open_ = !piece.commit;
-  }
-  if (next_change != batch.changes.size()) return Malformed("changes that belong to no transaction");
-  return {};
 }
 
 Result<model::Batch> Decoder::Decode(std::string_view message) {
@@ -260,16 +270,17 @@ Result<model::Batch> Decoder::Decode(std::string_view message) {
   const size_t change_count = wire->changes() == nullptr ? 0 : wire->changes()->size();
   batch.changes.reserve(change_count);
   for (size_t i = 0; i < change_count; ++i) {
-    ASSIGN_OR_RETURN(model::Change change, ReadChange(*wire->changes()->Get(i), *wire, batch.keep_alive));
+    ASSIGN_OR_RETURN(model::Change change,
+                     ReadChange(*wire->changes()->Get(i), *wire, batch.keep_alive, allow_staged_));
     batch.changes.push_back(change);
   }
   if (wire->transactions() != nullptr) {
     for (const stream::Transaction* wire_piece : *wire->transactions()) {
-      ASSIGN_OR_RETURN(model::TransactionPiece piece, ReadPiece(*wire_piece, change_count));
+      ASSIGN_OR_RETURN(model::TransactionPiece piece, ReadPiece(*wire_piece, change_count, allow_staged_));
       batch.pieces.push_back(piece);
     }
   }
-  RETURN_IF_ERROR(CheckPieces(batch));
+  RETURN_IF_ERROR(order_.Check(batch));
   ++next_sequence_;
   return batch;
 }

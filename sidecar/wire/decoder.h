@@ -8,6 +8,7 @@
 
 #include "sidecar/base/result.h"
 #include "sidecar/model/change.h"
+#include "sidecar/wire/piece_order.h"
 
 namespace varve::wire {
 
@@ -28,26 +29,24 @@ class Decoder {
  public:
   static constexpr uint32_t kMessageBytesMax = 1u << 30;
 
-  explicit Decoder(SessionId session) : session_(session) {}
+  // `allow_staged`: the session asked for streaming or two_phase. Without it such pieces are refused.
+  explicit Decoder(SessionId session, bool allow_staged = false)
+      : session_(session), allow_staged_(allow_staged) {}
 
   // `message`: a whole size-prefixed Batch at any alignment (it is copied). Errors: kInvalidArgument naming
   // what is wrong ("sequence 7 where 5 was expected"); after an error the session must end.
   base::Result<model::Batch> Decode(std::string_view message);
 
-  // True between the first and the last piece of a transaction.
-  bool transaction_open() const { return transaction_open_; }
+  // True between the first and the last piece of a transaction that is sent whole.
+  bool transaction_open() const { return order_.transaction_open(); }
 
   uint64_t next_sequence() const { return next_sequence_; }
 
  private:
-  base::Status CheckPieces(const model::Batch& batch);
-
   SessionId session_;
+  bool allow_staged_;
   uint64_t next_sequence_ = 0;
-  base::Lsn last_end_lsn_;  // of the newest transaction begun
-  uint32_t open_xid_ = 0;   // of the transaction that is not whole yet
-  uint32_t next_seq_ = 0;   // the seq that its next change must have
-  bool transaction_open_ = false;
+  PieceOrder order_;
   std::unordered_map<base::RelationVersion, std::shared_ptr<const model::Relation>> relations_;
 };
 

@@ -23,11 +23,8 @@ void ReadImage(const varve::model::Relation& relation, std::string_view image) {
   (void)varve::types::EncodeKey(relation, *cells);
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  std::string_view rest(reinterpret_cast<const char*>(data), size);
-  varve::wire::Decoder decoder(varve::wire::SessionId{1, 2});
+void ReadSession(std::string_view rest, bool allow_staged) {
+  varve::wire::Decoder decoder(varve::wire::SessionId{1, 2}, allow_staged);
   for (int i = 0; i < kMessagesMax && rest.size() >= 4; ++i) {
     uint32_t body = 0;
     std::memcpy(&body, rest.data(), sizeof body);
@@ -41,5 +38,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     rest.remove_prefix(length);
   }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view session(reinterpret_cast<const char*>(data), size);
+  ReadSession(session, false);
+  ReadSession(session, true);
   return 0;
 }

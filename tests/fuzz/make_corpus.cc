@@ -54,6 +54,26 @@ std::string EveryType() {
   return builder.Build();
 }
 
+// Pieces of the options streaming and two_phase: two streamed blocks, a rollback, a commit; a prepared one.
+std::string Staged() {
+  using varve::stream::Op;
+  varve::test::StreamBuilder builder;
+  const varve::model::Relation relation = varve::test::KeyedRelation();
+  builder.relations = {relation};
+  builder.refs.emplace_back(relation.version.value, relation.oid.value, 0);
+  builder.Add(Op::Insert, 0, 0, varve::test::KeyedImage(relation, 1, "a"));
+  builder.Commit(700, 700).mutate_flags(8 | 1);
+  builder.Add(Op::Insert, 0, 1, varve::test::KeyedImage(relation, 2, "b"));
+  builder.Commit(701, 700).mutate_flags(8);
+  builder.Commit(701, 700).mutate_flags(8 | 16);
+  builder.Commit(0x100, 700).mutate_flags(8 | 2);
+  builder.Add(Op::Gid, 65535, 0, "gid");
+  builder.Commit(0x90, 702).mutate_flags(32 | 3);
+  builder.Add(Op::Gid, 65535, 0, "gid");
+  builder.Commit(0x200, 702).mutate_flags(64 | 3);
+  return builder.Build();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -64,5 +84,6 @@ int main(int argc, char** argv) {
   const std::string directory = argv[1];
   std::ofstream(directory + "/one_transaction", std::ios::binary) << OneTransaction();
   std::ofstream(directory + "/every_type", std::ios::binary) << EveryType();
+  std::ofstream(directory + "/staged", std::ios::binary) << Staged();
   return 0;
 }
