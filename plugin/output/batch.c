@@ -190,6 +190,30 @@ flush(VarveOutput *output)
 	output->unreported_changes = 0;
 }
 
+static const uint32 stage_flags[] = {
+	[VARVE_STAGE_WHOLE] = 0,
+	[VARVE_STAGE_PREPARED] = VARVE_TRANSACTION_PREPARED,
+	[VARVE_STAGE_STREAMED] = VARVE_TRANSACTION_STREAMED,
+	[VARVE_STAGE_STREAM_ABORT] = VARVE_TRANSACTION_STREAMED | VARVE_TRANSACTION_ABORT,
+	[VARVE_STAGE_STREAM_COMMIT] = VARVE_TRANSACTION_STREAMED | VARVE_TRANSACTION_COMMIT,
+	[VARVE_STAGE_STREAM_PREPARE] =
+		VARVE_TRANSACTION_STREAMED | VARVE_TRANSACTION_PREPARED | VARVE_TRANSACTION_COMMIT,
+	[VARVE_STAGE_COMMIT_PREPARED] = VARVE_TRANSACTION_COMMIT | VARVE_TRANSACTION_COMMIT_PREPARED,
+	[VARVE_STAGE_ROLLBACK_PREPARED] =
+		VARVE_TRANSACTION_COMMIT | VARVE_TRANSACTION_ROLLBACK_PREPARED,
+};
+
+/* What belongs to a subtransaction, or ends one, has its xid where others have an LSN. */
+static uint64
+piece_position(const VarveEventTransaction *transaction)
+{
+	return transaction->stage == VARVE_STAGE_STREAMED ||
+				   transaction->stage == VARVE_STAGE_STREAM_ABORT
+			   ? transaction->subxid
+			   : transaction->position;
+}
+
+/* The piece of the transaction in hand that the next change goes to. */
 static VarveTransaction *
 open_piece(VarveOutput *output)
 {
@@ -197,7 +221,11 @@ open_piece(VarveOutput *output)
 	VarveTransaction *piece;
 
 	if (batch->piece_open)
-		return &batch->transactions[batch->transaction_count - 1];
+	{
+		piece = &batch->transactions[batch->transaction_count - 1];
+		if (piece->position == piece_position(&output->transaction))
+			return piece;
+	}
 	if (batch->transaction_count == batch->transaction_capacity)
 	{
 		batch->transaction_capacity *= 2;
@@ -205,12 +233,14 @@ open_piece(VarveOutput *output)
 			repalloc(batch->transactions, batch->transaction_capacity * sizeof(VarveTransaction));
 	}
 	piece = &batch->transactions[batch->transaction_count++];
-	piece->position = output->transaction.position;
+	piece->position = piece_position(&output->transaction);
 	piece->commit_time = output->transaction.commit_time;
 	piece->xid = output->transaction.xid;
 	piece->first_change = (uint32)batch->change_count;
 	piece->count = 0;
-	piece->flags = batch->begin_sent ? 0 : VARVE_TRANSACTION_BEGIN;
+	piece->flags = stage_flags[output->transaction.stage];
+	if (!batch->begin_sent)
+		piece->flags |= VARVE_TRANSACTION_BEGIN;
 	if (output->transaction.non_transactional)
 		piece->flags |= VARVE_TRANSACTION_NON_TRANSACTIONAL;
 	batch->piece_open = true;
@@ -281,14 +311,13 @@ static void
 batch_begin(VarveOutput *output, const VarveEventTransaction *transaction)
 {
 	output->batch->piece_open = false;
-	output->batch->begin_sent = false;
+	output->batch->begin_sent = transaction->goes_on;
 }
 
 static void
 batch_change(VarveOutput *output, const VarveEvent *event)
 {
 	VarveBatch *batch = output->batch;
-	VarveTransaction *piece;
 	VarveChange *change;
 
 	/* Before the change, so that the last batch of a transaction can carry its commit. */
@@ -301,13 +330,12 @@ batch_change(VarveOutput *output, const VarveEvent *event)
 		batch->change_capacity *= 2;
 		batch->changes = repalloc(batch->changes, batch->change_capacity * sizeof(VarveChange));
 	}
-	piece = open_piece(output);
 	change = &batch->changes[batch->change_count];
 	memset(change, 0, sizeof(*change));
 	change->op = event->op;
 	change->flags = event->flags;
 	change->seq = event->seq;
-	if (event->op == VARVE_OP_MESSAGE)
+	if (event->op == VARVE_OP_MESSAGE || event->op == VARVE_OP_GID)
 	{
 		change->relation = VARVE_NO_RELATION;
 		append_bytes(batch, &event->content, &change->new_offset, &change->new_length);
@@ -327,15 +355,44 @@ batch_change(VarveOutput *output, const VarveEvent *event)
 																	: VARVE_ROW_IDENTITY,
 					 &change->old_offset, &change->old_length);
 	}
+	/* Last: an error before leaves no piece without changes. */
+	open_piece(output)->count++;
 	batch->change_count++;
-	piece->count++;
+}
+
+static void
+append_gid(VarveOutput *output)
+{
+	VarveEvent event = {0};
+
+	event.op = VARVE_OP_GID;
+	event.seq = output->next_seq;
+	event.content = bytes_of(output->transaction.gid);
+	batch_change(output, &event);
 }
 
 static void
 batch_commit(VarveOutput *output)
 {
+	if (output->transaction.stage == VARVE_STAGE_PREPARED)
+		append_gid(output);
 	open_piece(output)->flags |= VARVE_TRANSACTION_COMMIT;
 	flush(output);
 }
 
-const VarveSink varve_batch_sink = {batch_begin, batch_change, batch_commit};
+static void
+batch_end(VarveOutput *output)
+{
+	VarveBatch *batch = output->batch;
+
+	batch->piece_open = false;
+	/* Of streamed transactions nothing ends that has not begun. */
+	batch->begin_sent = (stage_flags[output->transaction.stage] & VARVE_TRANSACTION_STREAMED) != 0;
+	if (output->transaction.gid != NULL)
+		append_gid(output);
+	else
+		(void)open_piece(output);
+	flush(output);
+}
+
+const VarveSink varve_batch_sink = {batch_begin, batch_change, batch_commit, flush, batch_end};

@@ -164,10 +164,13 @@ visibility_now(ReorderBufferTXN *txn)
 void
 varve_definitions_begin(VarveOutput *output, ReorderBufferTXN *txn)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(output->ctx->context);
+	MemoryContext old_context = MemoryContextSwitchTo(output->change_context);
 	List *changed = changed_tables(output, txn);
 	ListCell *cell;
 
+	/* A concurrent abort may have kept the last transaction from ending. */
+	list_free(output->tables_before);
+	list_free(output->others_before);
 	output->tables_before = NIL;
 	output->others_before = NIL;
 	output->visibility_before = visibility_now(txn);
@@ -175,13 +178,15 @@ varve_definitions_begin(VarveOutput *output, ReorderBufferTXN *txn)
 	{
 		RelationState state = relation_state(lfirst_oid(cell));
 
+		MemoryContextSwitchTo(output->ctx->context);
 		if (state == RELATION_TABLE)
 			output->tables_before = lappend_oid(output->tables_before, lfirst_oid(cell));
 		else if (state == RELATION_OTHER)
 			output->others_before = lappend_oid(output->others_before, lfirst_oid(cell));
+		MemoryContextSwitchTo(output->change_context);
 	}
-	list_free(changed);
 	MemoryContextSwitchTo(old_context);
+	MemoryContextReset(output->change_context);
 }
 
 /* In a list in order of oid. */
@@ -204,7 +209,10 @@ static bool
 was_table(VarveOutput *output, Oid relid, const VarveVisibility *now)
 {
 	const VarveRelationEntry *entry = varve_relation_find(output->relations, relid);
+	const VarveStagedTable *staged = varve_staged_table(output, relid);
 
+	if (staged != NULL)
+		return !staged->dropped;
 	if (contains(output->tables_before, relid))
 		return true;
 	if (contains(output->others_before, relid))
@@ -214,13 +222,33 @@ was_table(VarveOutput *output, Oid relid, const VarveVisibility *now)
 		   now->others != output->visibility_before.others;
 }
 
+/*
+ * Whether the client knows what the table is. What it was told before a streamed or prepared
+ * transaction may have changed when that commits: only what it was told there counts.
+ */
+static bool
+is_announced(const VarveOutput *output, const VarveRelationEntry *entry, VarveAnnounced announced)
+{
+	const VarveStagedTable *staged = varve_staged_table(output, entry->relid);
+	uint64 description = entry->announced_description;
+
+	if (output->staged != NULL)
+	{
+		if (staged == NULL || staged->announced != announced)
+			return false;
+		description = staged->description;
+	}
+	else if (entry->announced != announced)
+		return false;
+	return announced != VARVE_ANNOUNCED_DESCRIPTION || description == entry->definition.description;
+}
+
 static void
 emit_relation(VarveOutput *output, VarveRelationEntry *entry)
 {
 	VarveEvent event = {0};
 
-	if (entry->announced == VARVE_ANNOUNCED_DESCRIPTION &&
-		entry->announced_description == entry->definition.description)
+	if (is_announced(output, entry, VARVE_ANNOUNCED_DESCRIPTION))
 		return;
 	event.op = VARVE_OP_RELATION;
 	event.relid = entry->relid;
@@ -233,7 +261,7 @@ emit_untrack(VarveOutput *output, VarveRelationEntry *entry)
 {
 	VarveEvent event = {0};
 
-	if (entry->announced == VARVE_ANNOUNCED_UNTRACKED)
+	if (is_announced(output, entry, VARVE_ANNOUNCED_UNTRACKED))
 		return;
 	event.op = VARVE_OP_UNTRACK;
 	event.relid = entry->relid;

@@ -21,15 +21,30 @@ note_announced(VarveOutput *output, const VarveEvent *event)
 }
 
 void
+varve_emit_begin(VarveOutput *output)
+{
+	if (output->begun)
+		return;
+	output->begun = true;
+	output->next_seq = output->staged == NULL ? 0 : output->staged->next_seq;
+	output->sink->begin(output, &output->transaction);
+}
+
+void
 varve_emit(VarveOutput *output, VarveEvent *event)
 {
-	if (!output->begun)
-	{
-		output->begun = true;
-		output->next_seq = 0;
-		output->sink->begin(output, &output->transaction);
-	}
-	event->seq = output->next_seq++;
+	varve_emit_begin(output);
+	event->seq = output->next_seq;
 	output->sink->change(output, event);
-	note_announced(output, event);
+	/* Not before: an error that says that the transaction has rolled back leaves no gap. */
+	output->next_seq++;
+	if (output->staged == NULL)
+	{
+		note_announced(output, event);
+		return;
+	}
+	output->staged->sent = true;
+	if (output->subtxn != NULL && output->subtxn->toptxn != NULL)
+		output->subtxn->output_plugin_private = output->staged;
+	varve_staged_note(output, event);
 }

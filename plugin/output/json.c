@@ -48,9 +48,16 @@ identity_name(char identity)
 	}
 }
 
-/* Starts a line: the kind, and where the transaction stands. */
 static void
-start_line(VarveOutput *output, const char *kind)
+put_subxid(VarveOutput *output)
+{
+	varve_json_key(output->ctx->out, "subxid");
+	appendStringInfo(output->ctx->out, "%u", output->transaction.subxid);
+}
+
+/* Starts a line about a transaction as a whole. */
+static void
+start_frame(VarveOutput *output, const char *kind)
 {
 	LogicalDecodingContext *ctx = output->ctx;
 
@@ -62,6 +69,15 @@ start_line(VarveOutput *output, const char *kind)
 		varve_json_key(ctx->out, "xid");
 		appendStringInfo(ctx->out, "%u", output->transaction.xid);
 	}
+}
+
+/* Starts a line about a change: a streamed one may belong to a subtransaction. */
+static void
+start_line(VarveOutput *output, const char *kind)
+{
+	start_frame(output, kind);
+	if (output->transaction.subxid != output->transaction.xid)
+		put_subxid(output);
 }
 
 static void
@@ -77,6 +93,13 @@ put_position(VarveOutput *output)
 {
 	varve_json_key(output->ctx->out, "position");
 	appendStringInfo(output->ctx->out, "\"%X/%X\"", LSN_FORMAT_ARGS(output->transaction.position));
+}
+
+static void
+put_gid(VarveOutput *output)
+{
+	if (output->transaction.gid != NULL)
+		varve_json_text(output->ctx->out, "gid", output->transaction.gid);
 }
 
 static void
@@ -221,6 +244,7 @@ write_relation(VarveOutput *output, VarveRelationEntry *entry, const VarveEvent 
 	varve_json_relation(out, &entry->definition);
 	varve_json_text(out, "identity", identity_name(entry->identity));
 	end_line(output);
+	entry->shown_description = entry->definition.description;
 }
 
 static const char *
@@ -237,8 +261,20 @@ json_begin(VarveOutput *output, const VarveEventTransaction *transaction)
 {
 	if (transaction->non_transactional)
 		return;
-	start_line(output, "begin");
+	start_frame(output, transaction->stage == VARVE_STAGE_STREAMED ? "stream_start" : "begin");
+	put_gid(output);
 	end_line(output);
+}
+
+/* What the client sees of a table counts for the session; what it is told, for a transaction. */
+static bool
+is_shown(const VarveOutput *output, const VarveRelationEntry *entry)
+{
+	if (entry->shown_description != entry->definition.description)
+		return false;
+	return output->staged != NULL ||
+		   (entry->announced == VARVE_ANNOUNCED_DESCRIPTION &&
+			entry->announced_description == entry->definition.description);
 }
 
 static void
@@ -249,9 +285,7 @@ json_change(VarveOutput *output, const VarveEvent *event)
 
 	if (!output->transaction.non_transactional)
 		varve_output_need_settings(output);
-	if (entry != NULL && (entry->announced != VARVE_ANNOUNCED_DESCRIPTION ||
-						  entry->announced_description != entry->definition.description ||
-						  event->op == VARVE_OP_RELATION))
+	if (entry != NULL && (event->op == VARVE_OP_RELATION || !is_shown(output, entry)))
 		write_relation(output, entry, event->op == VARVE_OP_RELATION ? event : NULL);
 	if (event->op == VARVE_OP_RELATION)
 		return;
@@ -286,19 +320,60 @@ json_change(VarveOutput *output, const VarveEvent *event)
 }
 
 static void
-json_commit(VarveOutput *output)
+write_end(VarveOutput *output, const char *kind)
 {
+	static const int utc = 0;
 	char time[MAXDATELEN + 1];
 
-	if (output->transaction.non_transactional)
-		return;
-	varve_output_need_settings(output);
-	start_line(output, "commit");
+	start_frame(output, kind);
+	put_gid(output);
 	put_position(output);
+	/* The zone is given: some of these come where settings cannot be pinned. */
 	JsonEncodeDateTime(time, TimestampTzGetDatum(output->transaction.commit_time), TIMESTAMPTZOID,
-					   NULL);
+					   &utc);
 	varve_json_text(output->ctx->out, "time", time);
 	end_line(output);
 }
 
-const VarveSink varve_json_sink = {json_begin, json_change, json_commit};
+static void
+json_commit(VarveOutput *output)
+{
+	if (!output->transaction.non_transactional)
+		write_end(output, output->transaction.stage == VARVE_STAGE_PREPARED ? "prepare" : "commit");
+}
+
+static void
+json_stop(VarveOutput *output)
+{
+	start_frame(output, "stream_stop");
+	end_line(output);
+}
+
+static void
+json_end(VarveOutput *output)
+{
+	switch (output->transaction.stage)
+	{
+		case VARVE_STAGE_STREAM_ABORT:
+			start_frame(output, "stream_abort");
+			put_subxid(output);
+			end_line(output);
+			break;
+		case VARVE_STAGE_STREAM_COMMIT:
+			write_end(output, "stream_commit");
+			break;
+		case VARVE_STAGE_STREAM_PREPARE:
+			write_end(output, "stream_prepare");
+			break;
+		case VARVE_STAGE_COMMIT_PREPARED:
+			write_end(output, "commit_prepared");
+			break;
+		case VARVE_STAGE_ROLLBACK_PREPARED:
+			write_end(output, "rollback_prepared");
+			break;
+		default:
+			elog(ERROR, "unexpected end of a transaction: %d", (int)output->transaction.stage);
+	}
+}
+
+const VarveSink varve_json_sink = {json_begin, json_change, json_commit, json_stop, json_end};

@@ -111,24 +111,15 @@ read_format(const char *name, const char *value, VarveOptions *options)
 }
 
 static void
-refuse_feature(const char *name, const char *value)
-{
-	if (read_boolean(name, value))
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("option \"%s\" is not supported by this version of varve", name),
-						errhint("Leave the option out, or give the value off.")));
-}
-
-static void
 read_streaming(const char *name, const char *value, VarveOptions *options)
 {
-	refuse_feature(name, value);
+	options->streaming = read_boolean(name, value);
 }
 
 static void
 read_two_phase(const char *name, const char *value, VarveOptions *options)
 {
-	refuse_feature(name, value);
+	options->two_phase = read_boolean(name, value);
 }
 
 static void

@@ -18,6 +18,8 @@ typedef struct VarveOptions
 	VarveFormat format;
 	uint64 session_high; /* 0 without the option session */
 	uint64 session_low;
+	bool streaming; /* transactions that are still in progress */
+	bool two_phase; /* prepared transactions, where they are prepared */
 	bool messages;
 	bool only_local; /* origin = none */
 	int batch_bytes;

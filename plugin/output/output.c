@@ -3,6 +3,7 @@
 #include "catalog/pg_class.h"
 #include "replication/origin.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "plugin/output/output.h"
 #include "plugin/output/settings.h"
@@ -10,21 +11,38 @@
 /* How many changes may pass without a sign of life for the client. */
 #define CHANGES_PER_KEEPALIVE 100
 
+static void
+require_support(const char *option, bool wanted, bool supported)
+{
+	if (wanted && !supported)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("option \"%s\" is not possible with this server and slot", option),
+						errhint("Leave the option out, or give the value off.")));
+}
+
 void
 varve_output_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 {
 	VarveOutput *output;
 
-	ctx->streaming = false;
-	ctx->twophase = false;
 	opt->output_type = OUTPUT_PLUGIN_BINARY_OUTPUT;
 	/* The transient heaps of rewrites are how a rewrite is seen at all. */
 	opt->receive_rewrites = true;
 	if (is_init)
+	{
+		ctx->streaming = false;
+		ctx->twophase = false;
 		return;
+	}
 	output = MemoryContextAllocZero(ctx->context, sizeof(VarveOutput));
 	output->ctx = ctx;
 	varve_options_parse(ctx->output_plugin_options, &output->options);
+	require_support("streaming", output->options.streaming, ctx->streaming);
+	require_support("two_phase", output->options.two_phase, ctx->twophase);
+	ctx->streaming &= output->options.streaming;
+	ctx->twophase &= output->options.two_phase;
+	/* With it the server marks the slot as one for prepared transactions. */
+	ctx->twophase_opt_given = ctx->twophase;
 	output->change_context =
 		AllocSetContextCreate(ctx->context, "varve change", ALLOCSET_DEFAULT_SIZES);
 	output->publications = varve_publications_open(output->options.publication_names, ctx->context);
@@ -50,15 +68,14 @@ varve_output_need_settings(VarveOutput *output)
 		output->settings_level = varve_settings_pin();
 }
 
-/* Every callback that emits starts and ends with these two. */
-static MemoryContext
-enter_callback(VarveOutput *output)
+MemoryContext
+varve_output_enter(VarveOutput *output)
 {
 	return MemoryContextSwitchTo(output->change_context);
 }
 
-static void
-leave_callback(VarveOutput *output, MemoryContext old_context)
+void
+varve_output_leave(VarveOutput *output, MemoryContext old_context)
 {
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(output->change_context);
@@ -70,20 +87,56 @@ leave_callback(VarveOutput *output, MemoryContext old_context)
 }
 
 void
-varve_output_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
+varve_output_open(VarveOutput *output, ReorderBufferTXN *txn, VarveStage stage)
 {
-	VarveOutput *output = ctx->output_plugin_private;
+	VarveEventTransaction *transaction = &output->transaction;
 
-	output->transaction.position = txn->end_lsn;
-	output->transaction.commit_time = txn->xact_time.commit_time;
-	output->transaction.xid = txn->xid;
-	output->transaction.non_transactional = false;
+	memset(transaction, 0, sizeof(*transaction));
+	transaction->stage = stage;
+	transaction->position = txn->end_lsn;
+	transaction->commit_time = txn->xact_time.commit_time;
+	transaction->xid = txn->xid;
+	transaction->subxid = txn->xid;
+	transaction->gid = stage == VARVE_STAGE_PREPARED ? txn->gid : NULL;
+	output->staged = stage == VARVE_STAGE_WHOLE ? NULL : varve_staged_of(output, txn);
+	transaction->goes_on = output->staged != NULL && output->staged->sent;
+	output->subtxn = NULL;
 	output->begun = false;
+	list_free(output->rewritten);
 	output->rewritten = NIL;
 	output->settings_level = 0;
-	output->unreported_changes = 0;
-	if (txn->ninvalidations > 0)
+	if (stage != VARVE_STAGE_STREAMED)
+		output->unreported_changes = 0;
+	if (txn->ninvalidations > 0 && HistoricSnapshotActive())
 		varve_definitions_begin(output, txn);
+}
+
+/*
+ * Where a concurrent abort cut it short the catalogs can no longer be read, and the settings are
+ * what they were before.
+ */
+void
+varve_output_close(VarveOutput *output, ReorderBufferTXN *txn)
+{
+	bool decoding = HistoricSnapshotActive();
+
+	output->transaction.subxid = txn->xid;
+	output->subtxn = NULL;
+	if (decoding && txn->ninvalidations > 0)
+		varve_definitions_commit(output, txn);
+	if (decoding)
+		varve_settings_restore(output->settings_level);
+	output->settings_level = 0;
+	list_free(output->rewritten);
+	output->rewritten = NIL;
+	if (output->staged != NULL && output->begun)
+		output->staged->next_seq = output->next_seq;
+}
+
+void
+varve_output_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
+{
+	varve_output_open(ctx->output_plugin_private, txn, VARVE_STAGE_WHOLE);
 }
 
 /* The rows of a rewrite have the table's place taken by a heap that nobody knows: one change says
@@ -135,11 +188,9 @@ set_event_tuples(VarveEvent *event, const ReorderBufferChange *change)
 }
 
 void
-varve_output_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relation,
-					ReorderBufferChange *change)
+varve_output_emit_change(VarveOutput *output, Relation relation, ReorderBufferChange *change)
 {
-	VarveOutput *output = ctx->output_plugin_private;
-	MemoryContext old_context = enter_callback(output);
+	MemoryContext old_context = varve_output_enter(output);
 	VarveEvent event = {0};
 
 	event.entry = varve_relation_get(output->relations, relation);
@@ -153,15 +204,21 @@ varve_output_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation
 			event.flags |= VARVE_CHANGE_OLD_IS_FULL;
 		varve_emit(output, &event);
 	}
-	leave_callback(output, old_context);
+	varve_output_leave(output, old_context);
 }
 
 void
-varve_output_truncate(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int count,
-					  Relation relations[], ReorderBufferChange *change)
+varve_output_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relation,
+					ReorderBufferChange *change)
 {
-	VarveOutput *output = ctx->output_plugin_private;
-	MemoryContext old_context = enter_callback(output);
+	varve_output_emit_change(ctx->output_plugin_private, relation, change);
+}
+
+void
+varve_output_emit_truncate(VarveOutput *output, int count, Relation relations[],
+						   ReorderBufferChange *change)
+{
+	MemoryContext old_context = varve_output_enter(output);
 
 	for (int i = 0; i < count; i++)
 	{
@@ -178,7 +235,14 @@ varve_output_truncate(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int co
 			event.flags |= VARVE_CHANGE_TRUNCATE_RESTART;
 		varve_emit(output, &event);
 	}
-	leave_callback(output, old_context);
+	varve_output_leave(output, old_context);
+}
+
+void
+varve_output_truncate(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int count,
+					  Relation relations[], ReorderBufferChange *change)
+{
+	varve_output_emit_truncate(ctx->output_plugin_private, count, relations, change);
 }
 
 /*
@@ -188,10 +252,10 @@ varve_output_truncate(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int co
 static void
 emit_lone_message(VarveOutput *output, VarveEvent *event)
 {
+	memset(&output->transaction, 0, sizeof(output->transaction));
 	output->transaction.position = output->ctx->reader->EndRecPtr;
-	output->transaction.commit_time = 0;
-	output->transaction.xid = InvalidTransactionId;
 	output->transaction.non_transactional = true;
+	output->staged = NULL;
 	output->begun = false;
 	varve_emit(output, event);
 	output->sink->commit(output);
@@ -199,16 +263,12 @@ emit_lone_message(VarveOutput *output, VarveEvent *event)
 }
 
 void
-varve_output_message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
-					 bool transactional, const char *prefix, Size size, const char *content)
+varve_output_emit_message(VarveOutput *output, bool transactional, const char *prefix, Size size,
+						  const char *content)
 {
-	VarveOutput *output = ctx->output_plugin_private;
-	MemoryContext old_context;
+	MemoryContext old_context = varve_output_enter(output);
 	VarveEvent event = {0};
 
-	if (!output->options.messages)
-		return;
-	old_context = enter_callback(output);
 	event.op = VARVE_OP_MESSAGE;
 	event.prefix = (VarveBytes){prefix, strlen(prefix)};
 	event.content = (VarveBytes){content, size};
@@ -219,26 +279,31 @@ varve_output_message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRec
 	}
 	else
 		emit_lone_message(output, &event);
-	leave_callback(output, old_context);
+	varve_output_leave(output, old_context);
+}
+
+void
+varve_output_message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
+					 bool transactional, const char *prefix, Size size, const char *content)
+{
+	VarveOutput *output = ctx->output_plugin_private;
+
+	if (output->options.messages)
+		varve_output_emit_message(output, transactional, prefix, size, content);
 }
 
 void
 varve_output_commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr commit_lsn)
 {
 	VarveOutput *output = ctx->output_plugin_private;
-	MemoryContext old_context = enter_callback(output);
+	MemoryContext old_context = varve_output_enter(output);
 	bool begun;
 
-	if (txn->ninvalidations > 0)
-		varve_definitions_commit(output, txn);
+	varve_output_close(output, txn);
 	begun = output->begun;
 	if (begun)
 		output->sink->commit(output);
-	varve_settings_restore(output->settings_level);
-	output->settings_level = 0;
 	output->begun = false;
-	list_free(output->rewritten);
-	output->rewritten = NIL;
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(output->change_context);
 	/* Last, because a skipped transaction makes the walsender send a keepalive at once. */

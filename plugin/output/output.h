@@ -4,6 +4,7 @@
 
 #include "postgres.h"
 #include "replication/output_plugin.h"
+#include "utils/hsearch.h"
 
 #include "plugin/compat.h"
 #include "plugin/output/options.h"
@@ -23,6 +24,29 @@ extern void varve_output_message(LogicalDecodingContext *ctx, ReorderBufferTXN *
 								 const char *content);
 extern void varve_output_commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 								XLogRecPtr commit_lsn);
+extern void varve_output_begin_prepare(LogicalDecodingContext *ctx, ReorderBufferTXN *txn);
+extern void varve_output_prepare(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+								 XLogRecPtr prepare_lsn);
+extern void varve_output_commit_prepared(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+										 XLogRecPtr commit_lsn);
+extern void varve_output_rollback_prepared(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+										   XLogRecPtr prepare_end_lsn, TimestampTz prepare_time);
+extern void varve_output_stream_start(LogicalDecodingContext *ctx, ReorderBufferTXN *txn);
+extern void varve_output_stream_stop(LogicalDecodingContext *ctx, ReorderBufferTXN *txn);
+extern void varve_output_stream_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+									   Relation relation, ReorderBufferChange *change);
+extern void varve_output_stream_truncate(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+										 int count, Relation relations[],
+										 ReorderBufferChange *change);
+extern void varve_output_stream_message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+										XLogRecPtr lsn, bool transactional, const char *prefix,
+										Size size, const char *content);
+extern void varve_output_stream_abort(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+									  XLogRecPtr abort_lsn);
+extern void varve_output_stream_prepare(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+										XLogRecPtr prepare_lsn);
+extern void varve_output_stream_commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
+									   XLogRecPtr commit_lsn);
 extern bool varve_output_filter_by_origin(LogicalDecodingContext *ctx, RepOriginId origin_id);
 
 /* One emitted change. Who owns what: everything is borrowed until the sink's change() returns. */
@@ -40,14 +64,58 @@ typedef struct VarveEvent
 	VarveBytes content;
 } VarveEvent;
 
+/* What is being sent of a transaction. schemas/README.md has the pieces. */
+typedef enum VarveStage
+{
+	VARVE_STAGE_WHOLE,	  /* at its commit; also a message outside any */
+	VARVE_STAGE_PREPARED, /* whole, where it is prepared */
+	VARVE_STAGE_STREAMED, /* a block of one that is still in progress */
+	/* From here on no changes, but the end of what was sent before. */
+	VARVE_STAGE_STREAM_ABORT,
+	VARVE_STAGE_STREAM_COMMIT,
+	VARVE_STAGE_STREAM_PREPARE,
+	VARVE_STAGE_COMMIT_PREPARED,
+	VARVE_STAGE_ROLLBACK_PREPARED
+} VarveStage;
+
 /* The transaction that changes belong to; xid 0 for a message outside any. */
 typedef struct VarveEventTransaction
 {
+	VarveStage stage;
 	XLogRecPtr position;
 	TimestampTz commit_time;
 	TransactionId xid;
+	TransactionId subxid; /* STREAMED: of the next change; STREAM_ABORT: what rolled back */
+	const char *gid;	  /* of the stages of prepared transactions */
+	bool goes_on;		  /* STREAMED: an earlier block of it was sent */
 	bool non_transactional;
 } VarveEventTransaction;
+
+/*
+ * What a streamed or prepared transaction carries from callback to callback, in its
+ * output_plugin_private: allocated in ctx->context, freed where the transaction ends or is
+ * prepared. A subtransaction of which something was sent points there too.
+ */
+typedef struct VarveStaged
+{
+	uint64 number; /* from 1, in this session */
+	uint32 next_seq;
+	bool sent;
+	HTAB *tables;		   /* of VarveStagedTable; NULL while it has mentioned none */
+	List *message_subxids; /* subtransactions (as oids) of which messages were sent */
+} VarveStaged;
+
+/*
+ * A table that such a transaction has mentioned, and what it said of its definition: rows say
+ * nothing, since a subtransaction may take them with it.
+ */
+typedef struct VarveStagedTable
+{
+	Oid relid; /* key, first */
+	VarveAnnounced announced;
+	uint64 description;
+	bool dropped;
+} VarveStagedTable;
 
 /* Whose catalog changes a historic snapshot shows. */
 typedef struct VarveVisibility
@@ -58,13 +126,18 @@ typedef struct VarveVisibility
 
 typedef struct VarveOutput VarveOutput;
 
-/* A format. begin comes before a transaction's first change, commit after its last; none without
- * changes. */
+/*
+ * A format. begin comes before the first change of a transaction, or of a block of a streamed one,
+ * commit or stop after the last; none without changes, but that a prepared transaction may have
+ * none. end tells how something that was sent before ended, by output->transaction.
+ */
 typedef struct VarveSink
 {
 	void (*begin)(VarveOutput *output, const VarveEventTransaction *transaction);
 	void (*change)(VarveOutput *output, const VarveEvent *event);
 	void (*commit)(VarveOutput *output);
+	void (*stop)(VarveOutput *output);
+	void (*end)(VarveOutput *output);
 } VarveSink;
 
 extern const VarveSink varve_batch_sink;
@@ -83,6 +156,9 @@ struct VarveOutput
 
 	/* The transaction in hand. */
 	VarveEventTransaction transaction;
+	VarveStaged *staged;	  /* of it, if it is streamed or prepared, else NULL */
+	uint64 last_staged;		  /* number of the newest VarveStaged */
+	ReorderBufferTXN *subtxn; /* the subtransaction that streamed changes belong to, if known */
 	bool begun;
 	uint32 next_seq;
 	List *rewritten; /* oids of tables whose rewrite was reported */
@@ -100,10 +176,38 @@ extern void varve_output_need_settings(VarveOutput *output);
 
 /* emit.c: begins the transaction if need be, numbers the change and hands it to the sink. */
 extern void varve_emit(VarveOutput *output, VarveEvent *event);
+extern void varve_emit_begin(VarveOutput *output);
+
+/* The changes that the callbacks of whole and of streamed transactions have in common. */
+extern void varve_output_emit_change(VarveOutput *output, Relation relation,
+									 ReorderBufferChange *change);
+extern void varve_output_emit_truncate(VarveOutput *output, int count, Relation relations[],
+									   ReorderBufferChange *change);
+extern void varve_output_emit_message(VarveOutput *output, bool transactional, const char *prefix,
+									  Size size, const char *content);
+
+/* Every callback that emits changes starts and ends with these two. */
+extern MemoryContext varve_output_enter(VarveOutput *output);
+extern void varve_output_leave(VarveOutput *output, MemoryContext old_context);
+
+/* The changes of a transaction, or of a block of it, begin and end. */
+extern void varve_output_open(VarveOutput *output, ReorderBufferTXN *txn, VarveStage stage);
+extern void varve_output_close(VarveOutput *output, ReorderBufferTXN *txn);
+
+/* staged.c: what is kept of a transaction, made if need be; and its end. */
+extern VarveStaged *varve_staged_of(VarveOutput *output, ReorderBufferTXN *txn);
+extern void varve_staged_free(ReorderBufferTXN *txn);
+
+/* staged.c: what the transaction in hand has said of a table; NULL when it has not mentioned it. */
+extern VarveStagedTable *varve_staged_table(const VarveOutput *output, Oid relid);
+
+/* staged.c: notes what this event of a staged transaction says. */
+extern void varve_staged_note(VarveOutput *output, const VarveEvent *event);
 
 /*
  * definitions.c: transactions that changed catalogs. begin looks at what there was before, commit
- * emits what became of it: RELATION, UNTRACK, DROP.
+ * emits what became of it: RELATION, UNTRACK, DROP. A streamed transaction has both for each of its
+ * blocks.
  */
 extern void varve_definitions_begin(VarveOutput *output, ReorderBufferTXN *txn);
 extern void varve_definitions_commit(VarveOutput *output, ReorderBufferTXN *txn);

@@ -16,7 +16,8 @@ struct VarvePublications
 	List *names;
 	List *warned; /* names whose absence is in the log */
 	bool valid;
-	List *loaded; /* of Publication *, those that exist */
+	bool complete; /* an error, such as a concurrent abort, has not cut short the loading */
+	List *loaded;  /* of Publication *, those that exist */
 	MemoryContext context;
 	MemoryContext loaded_context;
 };
@@ -71,6 +72,7 @@ load_publications(VarvePublications *publications)
 
 	/* Set first: an invalidation that arrives while the catalogs are read must not be lost. */
 	publications->valid = true;
+	publications->complete = false;
 	publications->loaded = NIL;
 	MemoryContextReset(publications->loaded_context);
 	old_context = MemoryContextSwitchTo(publications->loaded_context);
@@ -84,6 +86,14 @@ load_publications(VarvePublications *publications)
 			note_missing(publications, lfirst(cell));
 	}
 	MemoryContextSwitchTo(old_context);
+	publications->complete = true;
+}
+
+static void
+load_if_needed(VarvePublications *publications)
+{
+	if (!publications->valid || !publications->complete)
+		load_publications(publications);
 }
 
 static void
@@ -178,8 +188,7 @@ varve_publications_cover(VarvePublications *publications, Relation relation,
 	/* Changes name leaf tables; materialized views are copies of what is tracked anyway. */
 	if (relation->rd_rel->relkind != RELKIND_RELATION || !is_publishable_relation(relation))
 		return false;
-	if (!publications->valid)
-		load_publications(publications);
+	load_if_needed(publications);
 	if (relation->rd_rel->relispartition)
 		ancestors = get_partition_ancestors(RelationGetRelid(relation));
 	memberships = palloc((1 + list_length(ancestors)) * sizeof(Membership));
@@ -208,8 +217,7 @@ varve_publications_tables(VarvePublications *publications)
 	List *oids = NIL;
 	ListCell *cell;
 
-	if (!publications->valid)
-		load_publications(publications);
+	load_if_needed(publications);
 	foreach (cell, publications->loaded)
 	{
 		const Publication *publication = lfirst(cell);

@@ -226,8 +226,12 @@ rebuild_entry(VarveRelationCache *cache, VarveRelationEntry *entry, Relation rel
 {
 	int level;
 
-	/* Set first: an invalidation that arrives while the catalogs are read must not be lost. */
+	/*
+	 * Set first: an invalidation that arrives while the catalogs are read must not be lost. An
+	 * error may end the reading and not the session.
+	 */
 	entry->valid = true;
+	entry->complete = false;
 	entry->type_hash_count = 0;
 	entry->row_types = NIL;
 	MemoryContextReset(entry->context);
@@ -237,7 +241,10 @@ rebuild_entry(VarveRelationCache *cache, VarveRelationEntry *entry, Relation rel
 		GetSysCacheHashValue1(NAMESPACEOID, ObjectIdGetDatum(RelationGetNamespace(relation)));
 	entry->published = varve_publications_cover(cache->publications, relation, &entry->actions);
 	if (!entry->published)
+	{
+		entry->complete = true;
 		return;
+	}
 	level = varve_settings_pin();
 	varve_relation_describe(entry, relation);
 	varve_settings_restore(level);
@@ -246,6 +253,7 @@ rebuild_entry(VarveRelationCache *cache, VarveRelationEntry *entry, Relation rel
 		publish_without_identity(&entry->actions);
 	if (cache->with_json)
 		prepare_to_jsonb(entry);
+	entry->complete = true;
 }
 
 VarveRelationEntry *
@@ -259,9 +267,21 @@ varve_relation_get(VarveRelationCache *cache, Relation relation)
 		entry = varve_relation_enter(cache, relid);
 		cache->last = entry;
 	}
-	if (unlikely(!entry->valid || entry->attribute_count != RelationGetDescr(relation)->natts))
+	if (unlikely(!entry->valid || !entry->complete ||
+				 entry->attribute_count != RelationGetDescr(relation)->natts))
 		rebuild_entry(cache, entry, relation);
 	return entry;
+}
+
+void
+varve_relations_forget_announced(VarveRelationCache *cache)
+{
+	HASH_SEQ_STATUS status;
+	VarveRelationEntry *entry;
+
+	hash_seq_init(&status, cache->entries);
+	while ((entry = hash_seq_search(&status)) != NULL)
+		entry->announced = VARVE_ANNOUNCED_NOTHING;
 }
 
 List *

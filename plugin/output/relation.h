@@ -25,6 +25,7 @@ typedef struct VarveRelationEntry
 {
 	Oid relid; /* key, first */
 	bool valid;
+	bool complete; /* an error, such as a concurrent abort, has not cut short its making */
 	bool published;
 	bool is_transient; /* the new heap of a table that is being rewritten */
 	char identity;	   /* in force: d (primary key), i, f, n */
@@ -46,6 +47,8 @@ typedef struct VarveRelationEntry
 
 	VarveAnnounced announced;
 	uint64 announced_description;
+	uint64 staged_number;	  /* of the streamed or prepared transaction that mentioned it last */
+	uint64 shown_description; /* format=json: what the client has seen last, in any transaction */
 	uint64 ref_sequence; /* the batch in which the table has the place ref_index among the refs */
 	uint64 ref_description;
 	uint16 ref_index;
@@ -68,6 +71,9 @@ extern VarveRelationEntry *varve_relation_find(VarveRelationCache *cache, Oid re
 
 /* The entry, made invalid if there was none. */
 extern VarveRelationEntry *varve_relation_enter(VarveRelationCache *cache, Oid relid);
+
+/* From here on the client has been told nothing of any table. */
+extern void varve_relations_forget_announced(VarveRelationCache *cache);
 
 /* describe.c: fills entry->definition and what derives from it, in entry->context. */
 extern void varve_relation_describe(VarveRelationEntry *entry, Relation relation);

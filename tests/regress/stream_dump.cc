@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: PostgreSQL
-// Usage: stream_dump SESSION <messages
+// Usage: stream_dump [SESSION] [--staged] <messages
 //
 // Reads messages of the plugin, one a line in hexadecimal, with the sidecar's decoder and prints a JSON
 // object a change: cells in binary form as hexadecimal, cells in text form as they are. For the tests of the
-// plugin.
+// plugin. --staged: also streamed and prepared transactions.
 #include <cstdio>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -73,6 +74,7 @@ Result<std::string> ImageJson(const model::Relation& relation, std::string_view 
 Result<std::string> ChangeJson(const model::Change& change, const model::TransactionPiece& piece) {
   std::string out = fmt::format("{{\"kind\": \"{}\", \"xid\": {}, \"seq\": {}", model::OpName(change.op),
                                 piece.xid, change.seq.value);
+  if (piece.subxid != piece.xid) out += fmt::format(", \"subxid\": {}", piece.subxid);
   if (piece.non_transactional) out += ", \"non_transactional\": true";
   if (change.op == model::Op::kMessage) {
     return out + fmt::format(", \"transactional\": {}, \"prefix\": {}, \"content\": \"{}\"}}",
@@ -107,6 +109,31 @@ std::string RelationJson(const model::Relation& relation) {
   return out + "}}";
 }
 
+// The identifier that a piece ends with, as another member of its object.
+std::string GidJson(const model::Batch& batch, const model::TransactionPiece& piece) {
+  if (piece.count == 0) return {};
+  const model::Change& last = batch.changes[piece.first_change + piece.count - 1];
+  if (last.op != model::Op::kGid) return {};
+  return fmt::format(", \"gid\": {}, \"gid_seq\": {}", Quote(last.new_image), last.seq.value);
+}
+
+// What comes before the changes of a streamed piece, or is all there is of a piece that only ends something.
+std::optional<std::string> FrameJson(const model::Batch& batch, const model::TransactionPiece& piece) {
+  const char* kind = nullptr;
+  switch (piece.staged) {
+    case model::Staged::kNone:
+    case model::Staged::kPrepared: return std::nullopt;
+    case model::Staged::kStreamed: kind = "streamed"; break;
+    case model::Staged::kStreamAbort: kind = "stream_abort"; break;
+    case model::Staged::kStreamCommit: kind = "stream_commit"; break;
+    case model::Staged::kStreamPrepare: kind = "stream_prepare"; break;
+    case model::Staged::kCommitPrepared: kind = "commit_prepared"; break;
+    case model::Staged::kRollbackPrepared: kind = "rollback_prepared"; break;
+  }
+  return fmt::format("{{\"kind\": \"{}\", \"xid\": {}, \"subxid\": {}, \"begin\": {}{}}}", kind, piece.xid,
+                     piece.subxid, piece.begin, GidJson(batch, piece));
+}
+
 Status Dump(wire::Decoder* decoder, std::string_view line) {
   ASSIGN_OR_RETURN(const std::string message, Unhex(line));
   ASSIGN_OR_RETURN(const model::Batch batch, decoder->Decode(message));
@@ -120,12 +147,19 @@ Status Dump(wire::Decoder* decoder, std::string_view line) {
   }
   for (const auto& relation : batch.relations) std::cout << RelationJson(*relation) << '\n';
   for (const model::TransactionPiece& piece : batch.pieces) {
+    if (const auto line = FrameJson(batch, piece)) {
+      std::cout << *line << '\n';
+      if (piece.staged != model::Staged::kStreamed) continue;
+    }
     for (size_t i = piece.first_change; i < piece.first_change + piece.count; ++i) {
+      if (batch.changes[i].op == model::Op::kGid) continue;
       ASSIGN_OR_RETURN(const std::string json, ChangeJson(batch.changes[i], piece));
       std::cout << json << '\n';
     }
     if (piece.commit && !piece.non_transactional) {
-      std::cout << fmt::format("{{\"kind\": \"commit\", \"xid\": {}}}\n", piece.xid);
+      std::cout << fmt::format("{{\"kind\": \"{}\", \"xid\": {}{}}}\n",
+                               piece.staged == model::Staged::kPrepared ? "prepare" : "commit", piece.xid,
+                               GidJson(batch, piece));
     }
   }
   return {};
@@ -136,14 +170,16 @@ Status Dump(wire::Decoder* decoder, std::string_view line) {
 
 int main(int argc, char** argv) {
   varve::wire::SessionId session;
+  const bool staged = argc > 1 && std::string_view(argv[argc - 1]) == "--staged";
+  if (staged) --argc;
   if (argc == 2 && std::string_view(argv[1]).size() == 32) {
     session.high = std::stoull(std::string(argv[1], 16), nullptr, 16);
     session.low = std::stoull(std::string(argv[1] + 16), nullptr, 16);
   } else if (argc != 1) {
-    fmt::print(stderr, "usage: stream_dump [SESSION] <messages\n");
+    fmt::print(stderr, "usage: stream_dump [SESSION] [--staged] <messages\n");
     return 2;
   }
-  varve::wire::Decoder decoder(session);
+  varve::wire::Decoder decoder(session, staged);
   std::string line;
   while (std::getline(std::cin, line)) {
     const varve::base::Status status = varve::Dump(&decoder, line);

@@ -15,9 +15,8 @@ select data from pg_logical_slot_peek_changes('options', null, null, 'publicatio
 select data from pg_logical_slot_peek_changes('options', null, null, 'publication_names', 'varve', 'publication_names', 'x');
 select varve_changes('options', 'transport', 'zmq');
 select varve_changes('options', 'transport', 'carrier pigeon');
-select varve_changes('options', 'streaming', 'on');
 select varve_changes('options', 'streaming', 'parallel');
-select varve_changes('options', 'two_phase', 'true');
+select varve_changes('options', 'two_phase', 'perhaps');
 select varve_changes('options', 'messages', 'perhaps');
 select varve_changes('options', 'origin', 'elsewhere');
 select varve_changes('options', 'session', '12');
@@ -28,6 +27,10 @@ select varve_changes('options', 'batch_bytes', '64kB');
 select varve_changes('options', 'batch_bytes', '');
 select varve_changes('options', 'transport', 'stream', 'streaming', 'off', 'two_phase', 'false', 'messages', 'on',
   'origin', 'any', 'session', '00112233445566778899aabbccddeeff', 'batch_bytes', '1024');
+-- Only a slot that is read with two_phase becomes one for prepared transactions.
+select two_phase from pg_replication_slots where slot_name = 'options';
+select varve_changes('options', 'streaming', 'on', 'two_phase', 'on');
+select two_phase from pg_replication_slots where slot_name = 'options';
 -- A binary stream is not text.
 select data from pg_logical_slot_peek_changes('options', null, null, 'publication_names', 'varve');
 

@@ -11,8 +11,8 @@ select pg_current_wal_lsn() as "end" \gset
 \setenv END :end
 \setenv PGHOST :HOST
 \! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names 2>&1 | grep -v 'disconnected$' | grep -o 'ERROR.*'
-\! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o streaming 2>&1 | grep -o 'ERROR.*'
-\! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o two_phase 2>&1 | grep -o 'ERROR.*'
+\! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o streaming=parallel 2>&1 | grep -o 'ERROR.*'
+\! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o two_phase=perhaps 2>&1 | grep -o 'ERROR.*'
 \! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o session 2>&1 | grep -o 'ERROR.*'
 \! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o nonsense 2>&1 | grep -o 'ERROR.*'
 
@@ -31,6 +31,33 @@ select pg_current_wal_lsn() as "end" \gset
 \setenv END :end
 \! timeout 60 pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o format=json | grep -c insert
 select confirmed_flush_lsn >= :'end' as confirmed from pg_replication_slots where slot_name = 'walsender';
+
+-- Streamed and prepared transactions, asked for by options without a value: the same lines, and the slot moves behind them.
+set logical_decoding_work_mem = '64kB';
+\setenv PGOPTIONS '-c logical_decoding_work_mem=64kB'
+begin;
+insert into replicated select g, 'v' from generate_series(1001, 2000) g;
+savepoint s;
+insert into replicated select g, 'w' from generate_series(2001, 3000) g;
+rollback to s;
+commit;
+begin;
+insert into replicated select g, 'v' from generate_series(3001, 4000) g;
+prepare transaction 'walsender';
+commit prepared 'walsender';
+begin;
+insert into ignored select generate_series(20001, 30000);
+commit;
+truncate lines restart identity;
+select pg_current_wal_lsn() as "end" \gset
+\setenv END :end
+\! timeout 60 pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f lines.json --endpos $END -o publication_names=varve -o format=json -o streaming -o two_phase
+\copy lines (line) from program 'grep . lines.json' with (format csv, quote e'\x01', delimiter e'\x02')
+select line->>'kind' as kind, line->'gid' as gid, count(*) > 1 as several from lines where line->>'kind' <> 'relation' group by 1, 2 order by 1, 2;
+select count(*) filter (where line->>'kind' = 'stream_start') = count(*) filter (where line->>'kind' = 'stream_stop') as paired from lines;
+select confirmed_flush_lsn >= :'end' as confirmed, two_phase from pg_replication_slots where slot_name = 'walsender';
+\setenv PGOPTIONS
+reset logical_decoding_work_mem;
 
 select pg_drop_replication_slot('walsender');
 drop table replicated, lines, ignored;
