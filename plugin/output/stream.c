@@ -42,12 +42,7 @@ static void
 enter_subtransaction(VarveOutput *output, ReorderBufferTXN *subtxn, TransactionId subxid)
 {
 	output->subtxn = subtxn;
-	if (TransactionIdEquals(output->transaction.subxid, subxid))
-		return;
 	output->transaction.subxid = subxid;
-	/* What was reported of another may roll back. */
-	list_free(output->rewritten);
-	output->rewritten = NIL;
 }
 
 void
@@ -131,7 +126,6 @@ abort_subtransaction(VarveOutput *output, ReorderBufferTXN *txn)
 		return;
 	end_stream(output, txn, txn->xid, VARVE_STAGE_STREAM_ABORT);
 	staged->message_subxids = list_delete_oid(staged->message_subxids, txn->xid);
-	txn->output_plugin_private = NULL;
 }
 
 void

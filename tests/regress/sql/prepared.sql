@@ -35,9 +35,9 @@ rollback to s;
 select 1 from pg_logical_emit_message(true, 'm', 'x');
 prepare transaction 'savepoint';
 commit prepared 'savepoint';
--- One that only holds a lock is none: neither of its ends is told.
+-- One that only locks a row is none: neither of its ends is told.
 begin;
-lock table ignored in access exclusive mode;
+select * from prepared where id = 1 for update;
 prepare transaction 'lock';
 commit prepared 'lock';
 -- The longest name, and characters that need care.

@@ -188,6 +188,41 @@ reset timezone;
 reset datestyle;
 select pg_replication_slot_advance('stream', pg_current_wal_lsn()) is not null as advanced;
 
+-- A transaction that has rolled back when it is decoded: where the plugin notices, in the middle of reading what a
+-- table is or which tables a publication has, it ends the block and keeps nothing half read.
+create table fresh (id int primary key, r tstzrange);
+create table added (id int primary key);
+create publication second;
+alter publication varve add table fresh;
+select pg_replication_slot_advance('stream', pg_current_wal_lsn()) is not null as advanced;
+insert into fresh values (1, '[2024-01-01 00:00+00,)');
+insert into texts values (2001, 1.5, null, '[2024-01-01 00:00+00,)');
+begin;
+insert into texts select g, 1.5, null, '[2024-01-01 00:00+00,)' from generate_series(3001, 3600) g;
+select 1 from pg_logical_emit_message(true, 'm', 'x');
+insert into fresh select g, '[2024-01-01 00:00+00,)' from generate_series(2, 1000) g;
+rollback;
+alter publication varve add table added;
+begin;
+insert into fresh select g from generate_series(2, 1000) g;
+rollback;
+insert into fresh values (2000, '[2024-01-01 00:00+00,)');
+alter publication second set (publish = 'insert');
+begin;
+insert into fresh select g from generate_series(2, 1000) g;
+rollback;
+insert into fresh values (3000);
+set timezone = 'Asia/Kolkata';
+select data::jsonb->'new'->>'id' as id from pg_logical_slot_peek_changes('stream', null, null, 'publication_names', 'second,varve',
+  'format', 'json', 'streaming', 'on') where data::jsonb->'new'->>'id' in ('1', '2000', '2001', '3000');
+show timezone;
+reset timezone;
+truncate dumped;
+\copy (select encode(data, 'hex') from pg_logical_slot_peek_binary_changes('stream', null, null, 'publication_names', 'second,varve', 'streaming', 'on')) to program 'stream_dump --staged >stream.json'
+\copy dumped (line) from stream.json with (format csv, quote e'\x01', delimiter e'\x02')
+select line->'new' as new from kept where line->>'kind' = 'insert';
+drop publication second;
+
 -- Many that roll back leave no memory behind.
 create procedure roll_back(times int) language plpgsql as $$
 begin
@@ -202,7 +237,7 @@ select count(*) from pg_backend_memory_contexts where name like 'varve%';
 
 select pg_drop_replication_slot('stream');
 drop view kept;
-drop table dumped, streamed, ignored, texts;
+drop table dumped, streamed, ignored, texts, fresh, added;
 drop function varve_stream;
 drop procedure roll_back;
 reset logical_decoding_work_mem;
