@@ -44,7 +44,6 @@ varve_emit(VarveOutput *output, VarveEvent *event)
 		return;
 	}
 	output->staged->sent = true;
-	if (output->subtxn != NULL && output->subtxn->toptxn != NULL)
-		output->subtxn->output_plugin_private = output->staged;
+	varve_staged_note_subtransaction(output);
 	varve_staged_note(output, event);
 }

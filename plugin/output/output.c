@@ -120,7 +120,6 @@ varve_output_close(VarveOutput *output, ReorderBufferTXN *txn)
 {
 	bool decoding = HistoricSnapshotActive();
 
-	output->transaction.subxid = txn->xid;
 	output->subtxn = NULL;
 	if (decoding && txn->ninvalidations > 0)
 		varve_definitions_commit(output, txn);

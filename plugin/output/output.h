@@ -101,8 +101,8 @@ typedef struct VarveStaged
 	uint64 number; /* from 1, in this session */
 	uint32 next_seq;
 	bool sent;
-	HTAB *tables;		   /* of VarveStagedTable; NULL while it has mentioned none */
-	List *message_subxids; /* subtransactions (as oids) of which messages were sent */
+	HTAB *tables;  /* of VarveStagedTable; NULL while it has mentioned none */
+	List *subxids; /* as oids: subtransactions of which something was sent, known by xid only */
 } VarveStaged;
 
 /*
@@ -201,8 +201,12 @@ extern void varve_staged_free(ReorderBufferTXN *txn);
 /* staged.c: what the transaction in hand has said of a table; NULL when it has not mentioned it. */
 extern VarveStagedTable *varve_staged_table(const VarveOutput *output, Oid relid);
 
-/* staged.c: notes what this event of a staged transaction says. */
+/* staged.c: notes what this event of a staged transaction says, and whose it is. */
 extern void varve_staged_note(VarveOutput *output, const VarveEvent *event);
+extern void varve_staged_note_subtransaction(VarveOutput *output);
+
+/* staged.c: what was said of tables may have been said in a subtransaction that rolls back. */
+extern void varve_staged_forget_tables(VarveStaged *staged);
 
 /*
  * definitions.c: transactions that changed catalogs. begin looks at what there was before, commit

@@ -27,7 +27,7 @@ varve_staged_free(ReorderBufferTXN *txn)
 		return;
 	if (staged->tables != NULL)
 		hash_destroy(staged->tables);
-	list_free(staged->message_subxids);
+	list_free(staged->subxids);
 	pfree(staged);
 	txn->output_plugin_private = NULL;
 }
@@ -92,4 +92,41 @@ varve_staged_note(VarveOutput *output, const VarveEvent *event)
 	}
 	else if (event->op == VARVE_OP_UNTRACK)
 		table->announced = VARVE_ANNOUNCED_UNTRACKED;
+}
+
+void
+varve_staged_note_subtransaction(VarveOutput *output)
+{
+	VarveStaged *staged = output->staged;
+	TransactionId subxid = output->transaction.subxid;
+	MemoryContext old_context;
+
+	if (TransactionIdEquals(subxid, output->transaction.xid))
+		return;
+	if (output->subtxn != NULL)
+	{
+		output->subtxn->output_plugin_private = staged;
+		return;
+	}
+	if (staged->subxids != NIL && llast_oid(staged->subxids) == subxid)
+		return;
+	old_context = MemoryContextSwitchTo(output->ctx->context);
+	staged->subxids = lappend_oid(staged->subxids, subxid);
+	MemoryContextSwitchTo(old_context);
+}
+
+void
+varve_staged_forget_tables(VarveStaged *staged)
+{
+	HASH_SEQ_STATUS status;
+	VarveStagedTable *table;
+
+	if (staged->tables == NULL)
+		return;
+	hash_seq_init(&status, staged->tables);
+	while ((table = hash_seq_search(&status)) != NULL)
+	{
+		table->announced = VARVE_ANNOUNCED_NOTHING;
+		table->dropped = false;
+	}
 }

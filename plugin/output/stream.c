@@ -22,6 +22,17 @@ varve_output_stream_start(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 	varve_output_open(ctx->output_plugin_private, txn, VARVE_STAGE_STREAMED);
 }
 
+/*
+ * The subtransaction that the change in hand belongs to, where the server does not say: it watches
+ * it as long as it has not committed. One that has will not roll back: then it may as well be the
+ * transaction itself.
+ */
+static TransactionId
+watched_subtransaction(const ReorderBufferTXN *txn)
+{
+	return TransactionIdIsValid(CheckXidAlive) ? CheckXidAlive : txn->xid;
+}
+
 /* Is called again, outside decoding, when this or a change meets a concurrent abort. */
 void
 varve_output_stream_stop(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
@@ -29,6 +40,8 @@ varve_output_stream_stop(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 	VarveOutput *output = ctx->output_plugin_private;
 	MemoryContext old_context = varve_output_enter(output);
 
+	/* Definitions go with the newest subtransaction: if it rolls back, they do not hold. */
+	output->transaction.subxid = watched_subtransaction(txn);
 	varve_output_close(output, txn);
 	if (output->begun)
 		output->sink->stop(output);
@@ -65,29 +78,16 @@ varve_output_stream_truncate(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 	varve_output_emit_truncate(output, count, relations, change);
 }
 
-/*
- * The server does not say which subtransaction wrote a message, but it watches the one of the
- * change in hand as long as that has not committed. One that has will not roll back: then it may as
- * well be the transaction itself.
- */
 void
 varve_output_stream_message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn,
 							bool transactional, const char *prefix, Size size, const char *content)
 {
 	VarveOutput *output = ctx->output_plugin_private;
-	TransactionId subxid = TransactionIdIsValid(CheckXidAlive) ? CheckXidAlive : txn->xid;
-	List **subxids = &output->staged->message_subxids;
-	MemoryContext old_context;
 
 	if (!output->options.messages)
 		return;
-	enter_subtransaction(output, NULL, subxid);
+	enter_subtransaction(output, NULL, watched_subtransaction(txn));
 	varve_output_emit_message(output, true, prefix, size, content);
-	if (TransactionIdEquals(subxid, txn->xid) || (*subxids != NIL && llast_oid(*subxids) == subxid))
-		return;
-	old_context = MemoryContextSwitchTo(ctx->context);
-	*subxids = lappend_oid(*subxids, subxid);
-	MemoryContextSwitchTo(old_context);
 }
 
 static void
@@ -122,10 +122,11 @@ abort_subtransaction(VarveOutput *output, ReorderBufferTXN *txn)
 	VarveStaged *staged = txn->toptxn->output_plugin_private;
 
 	if (staged == NULL ||
-		(txn->output_plugin_private == NULL && !list_member_oid(staged->message_subxids, txn->xid)))
+		(txn->output_plugin_private == NULL && !list_member_oid(staged->subxids, txn->xid)))
 		return;
 	end_stream(output, txn, txn->xid, VARVE_STAGE_STREAM_ABORT);
-	staged->message_subxids = list_delete_oid(staged->message_subxids, txn->xid);
+	staged->subxids = list_delete_oid(staged->subxids, txn->xid);
+	varve_staged_forget_tables(staged);
 }
 
 void

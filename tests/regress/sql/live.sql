@@ -50,6 +50,40 @@ select before.line->>'kind' as after, count(*), bool_or(l.line ? 'subxid') as su
 where l.line->'columns'->1 ? 'default' and l.line ? 'seq' group by 1 order by 1;
 select count(*) as aborts from lines where line->>'kind' = 'stream_abort' and line->'subxid' = line->'xid';
 
+-- DDL that rolls back before a PREPARE, which has no block of its own: what was told of it goes with it.
+begin;
+insert into live select g, repeat('v', 200) from generate_series(3001, 3600) g;
+savepoint s;
+alter table live add e int;
+insert into live select g, repeat('v', 200) from generate_series(3601, 4200) g;
+\! for i in $(seq 300); do grep '"seq".*"table": "live"' live.json | grep -q '"name": "e"' && break; sleep 0.1; done
+rollback to s;
+prepare transaction 'ddl';
+commit prepared 'ddl';
+\! for i in $(seq 300); do grep -q '"kind": "commit_prepared"' live.json && break; sleep 0.1; done
+truncate lines restart identity;
+\copy lines (line) from program 'grep . live.json' with (format csv, quote e'\x01', delimiter e'\x02')
+select count(*) > 0 as told, count(*) filter (where not exists (select from lines a where a.line->>'kind' = 'stream_abort' and
+  a.line->'subxid' = l.line->'subxid')) as left_over
+from lines l where line->'columns' @> '[{"name": "e"}]' and line ? 'seq';
+
+-- The same DDL once more, after it rolled back: it is told once more.
+begin;
+insert into live select g, repeat('v', 200) from generate_series(6001, 6600) g;
+savepoint s;
+alter table live add f int;
+insert into live select g, repeat('v', 200) from generate_series(6601, 7200) g;
+\! for i in $(seq 300); do grep '"seq".*"table": "live"' live.json | grep -q '"name": "f"' && break; sleep 0.1; done
+rollback to s;
+alter table live add f int;
+commit;
+\! for i in $(seq 300); do [ "$(grep -c '"kind": "stream_commit"' live.json)" = 2 ] && break; sleep 0.1; done
+truncate lines restart identity;
+\copy lines (line) from program 'grep . live.json' with (format csv, quote e'\x01', delimiter e'\x02')
+select count(*) > 1 as told, count(*) filter (where not exists (select from lines a where a.line->>'kind' = 'stream_abort' and
+  a.line->'subxid' = l.line->'subxid')) as left_over
+from lines l where line->'columns' @> '[{"name": "f"}]' and line ? 'seq';
+
 -- Nothing is kept of transactions that are over.
 create procedure write(times int, number int) language plpgsql as $$
 begin
@@ -60,7 +94,7 @@ begin
 end $$;
 call write(40, 10000);
 begin;
-insert into live select g, repeat('v', 200) from generate_series(3001, 3600) g;
+insert into live select g, repeat('v', 200) from generate_series(5001, 5600) g;
 prepare transaction 'live';
 rollback prepared 'live';
 \! for i in $(seq 300); do grep -q '"kind": "rollback_prepared"' live.json && break; sleep 0.1; done
