@@ -141,6 +141,11 @@ TEST_CASE("faults of streamed pieces are each named") {
   RequireError(begun().Add(kBegin, 0x100, 705, {0}).Streamed(kXid, {1}), "is open");
   RequireError(begun().Streamed(kSubxid, {1}).Add(kStreamed | kAbort, kSubxid, kXid).Streamed(kSubxid, {2}),
                "which rolled back");
+  RequireError(begun()
+                   .Streamed(kSubxid, {1})
+                   .Add(kStreamed | kAbort, kSubxid, kXid)
+                   .Add(kStreamed | kAbort, kSubxid, kXid),
+               "nothing is left");
   RequireError(begun().Add(kStreamed | kPrepared | kCommit, 0x100, kXid), "without an identifier");
 }
 
