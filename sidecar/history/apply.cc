@@ -80,7 +80,7 @@ Status Applier::CheckKnown(const model::Batch& batch, const model::TransactionPi
   const auto begin = batch.changes.begin() + static_cast<std::ptrdiff_t>(piece.first_change);
   const bool has_rows =
       std::any_of(begin, begin + static_cast<std::ptrdiff_t>(piece.count),
-                  [](const model::Change& change) { return change.op <= model::Op::kTruncate; });
+                  [](const model::Change& change) { return model::IsRowChange(change.op); });
   if (!has_rows) return {};
   const TransactionReader transactions(store_, nullptr);
   ASSIGN_OR_RETURN(const auto known, transactions.At(position));

@@ -91,6 +91,10 @@ Status Applier::NoteVersion(const model::Change& change, Place place, Table* tab
     table->seen = &relation;
     return {};
   }
+  // A transaction that began before somebody else's DDL without a lock, such as ALTER TYPE, writes its rows
+  // as it saw the table. They are kept as such; the table stays what the DDL made of it. What a table becomes
+  // again, a change of its own says.
+  if (model::IsRowChange(change.op) && catalog_->HadRelation(change.table, relation)) return {};
   if (relation.oid != change.table || model::ComputeVersion(relation) != relation.version) {
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("the relation message of {} does not match its version {:016x}",

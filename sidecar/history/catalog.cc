@@ -214,6 +214,18 @@ RelationPtr Catalog::VersionBefore(base::TableOid table, Place place) const {
   return found == nullptr ? nullptr : RelationOf(found->timeline.VersionBefore(place));
 }
 
+bool Catalog::HadRelation(base::TableOid table, const model::Relation& relation) const {
+  base::MutexLock lock(&mutex_);
+  const Table* found = TableLocked(table);
+  if (found == nullptr) return false;
+  const auto& events = found->timeline.events();
+  return std::any_of(events.begin(), events.end(), [&](const TableEvent& event) {
+    if (event.kind != EventKind::kVersion || event.version != relation.version) return false;
+    const RelationPtr version = RelationOf(&event);
+    return version != nullptr && *version == relation;
+  });
+}
+
 RelationPtr Catalog::FirstWithLocked(const Table& table, uint16_t attnum) const {
   for (const TableEvent& event : table.timeline.events()) {
     if (event.kind != EventKind::kVersion) continue;

@@ -76,6 +76,8 @@ class Catalog {
   // Events other than truncates with from < position <= to.
   std::vector<TableEvent> Events(base::TableOid table, base::Position from, base::Position to) const
       EXCLUDES(mutex_);
+  // Whether the table was once defined so.
+  bool HadRelation(base::TableOid table, const model::Relation& relation) const EXCLUDES(mutex_);
   RelationPtr VersionBefore(base::TableOid table, Place place) const EXCLUDES(mutex_);
 
   std::vector<TableInfo> Tables(base::Position first, base::Position published) const EXCLUDES(mutex_);

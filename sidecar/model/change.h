@@ -29,6 +29,8 @@ enum class Op : uint8_t {
 
 // "insert", "update", ...
 std::string_view OpName(Op op);
+// Of rows, TRUNCATE included.
+constexpr bool IsRowChange(Op op) { return op <= Op::kTruncate; }
 
 // One change; images borrow from the batch that owns it.
 struct Change {

@@ -165,6 +165,30 @@ TEST_CASE("a text is shown only while the labels and fields that it was written 
   CHECK(readable(kMood, labels, other));
 }
 
+TEST_CASE("a row that was written before somebody else's DDL and commits after it does not turn that back") {
+  HistoryFixture f;
+  const RelationPtr before = WithTypes(kMood, {{"ok", 1}}, {});
+  const RelationPtr after = WithTypes(kMood, {{"fine", 1}}, {});
+  const Cells first{{1, Int4(1)}, {2, "ann"}, {3, "ok"}};
+  const Cells second{{1, Int4(2)}, {2, "bob"}, {3, "ok"}};
+  REQUIRE(CopyTables(f.history.get(), {{before, {first}}}));
+  f.Apply(TestTransaction{1100, 702, 2'000'000}.Table(Op::kRelation, after));
+  f.Apply(TestTransaction{1200, 701, 3'000'000}.Insert(before, second));
+  for (int round = 0; round < 2; ++round) {
+    CHECK(**f.history->RelationAt(after->oid, Position{1200}) == *after);
+    for (const int id : {1, 2}) {
+      const auto row = f.history->Get(after->oid, KeyOf(*after, {{1, Int4(id)}}), Position{1200});
+      CHECK(ErrorOf(row).code == ErrorCode::kSchemaChanged);
+    }
+    CHECK(f.history->GetTransaction(Position{1200})->tables.at(after->oid).definitions == 0);
+    f.Reopen();
+  }
+  // A change of its own says when a table is again what it was.
+  f.Apply(TestTransaction{1300, 703, 4'000'000}.Table(Op::kRelation, before));
+  CHECK(f.Get(1, 1300) == first);
+  CHECK(f.Get(2, 1300) == second);
+}
+
 TEST_CASE("the default of rows older than a column is shown only while its label is there") {
   HistoryFixture f;
   f.Start({Account(1, "ann")});
