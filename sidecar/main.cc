@@ -2,6 +2,7 @@
 // START HERE: opens the parts bottom-up, runs until a signal, stops top-down.
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <memory>
@@ -65,7 +66,9 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kExitUsage;
   }
-  const auto config = config::Load(path, config::ProcessEnvironment());
+  // The store is the rows of every table: nobody else reads it. The socket has a mode of its own.
+  umask(0077);
+  const auto config = config::Load(path, config::ProcessEnvironment(), config::Files::kCheck);
   if (!config) {
     std::fprintf(stderr, "varved: %s\n", config.error().message.c_str());
     return kExitUsage;

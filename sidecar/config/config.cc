@@ -16,6 +16,7 @@
 #include <toml++/toml.h>
 
 #include "sidecar/config/setting.h"
+#include "sidecar/http/listener.h"
 
 namespace varve::config {
 
@@ -94,14 +95,32 @@ Status Applied(const std::string& where, const Setting& setting, const base::Res
               fmt::format("{}: {}.{}: {}", where, setting.section, setting.key, applied.error().message));
 }
 
-Status ApplySection(const std::string& path, std::string_view section, const toml::table& table,
-                    Config* config) {
+// What is wrong, a line each: all of it is said at once.
+class Problems {
+ public:
+  void Add(const Status& status) {
+    if (!status) AddLine(status.error().message);
+  }
+  void AddLine(const std::string& line) { text_ += (text_.empty() ? "" : "\n") + line; }
+  Status Outcome() const {
+    if (text_.empty()) return {};
+    return Fail(ErrorCode::kInvalidArgument, text_);
+  }
+
+ private:
+  std::string text_;
+};
+
+void ApplySection(const std::string& path, std::string_view section, const toml::table& table, Config* config,
+                  Problems* problems) {
   for (const auto& [key, node] : table) {
     const Setting* setting = FindSetting(section, key.str());
-    if (setting == nullptr) return Unknown(At(path, key.source()), section, key.str());
-    RETURN_IF_ERROR(Applied(At(path, node.source()), *setting, ValueFromNode(*setting, node), config));
+    if (setting == nullptr) {
+      problems->Add(Unknown(At(path, key.source()), section, key.str()));
+      continue;
+    }
+    problems->Add(Applied(At(path, node.source()), *setting, ValueFromNode(*setting, node), config));
   }
-  return {};
 }
 
 base::Result<toml::table> ParseText(std::string_view text, const std::string& path) {
@@ -113,40 +132,41 @@ base::Result<toml::table> ParseText(std::string_view text, const std::string& pa
   }
 }
 
-Status ApplyFile(std::string_view text, const std::string& path, Config* config) {
+Status UnknownSection(const std::string& where, std::string_view name, const toml::table& table) {
+  const std::string key = table.empty() ? "" : std::string(table.begin()->first.str());
+  if (const auto later = LaterSetting(name, key)) {
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("{}: [{}] {}", where, name, *later));
+  }
+  return Fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "{}: there is no section [{}]; there are [source], [store], [ingest], [http] and "
+          "[log]{}",
+          where, name,
+          key.empty() ? "" : fmt::format("; nearest to {}.{} is {}", name, key, NearestSetting(name, key))));
+}
+
+// Errors: the text is no TOML. What is wrong with its settings is added to the problems.
+Status ApplyFile(std::string_view text, const std::string& path, Config* config, Problems* problems) {
   ASSIGN_OR_RETURN(const toml::table parsed, ParseText(text, path));
   for (const auto& [name, node] : parsed) {
     const std::string where = At(path, name.source());
     const toml::table* table = node.as_table();
     if (table == nullptr) {
-      return Fail(
-          ErrorCode::kInvalidArgument,
-          fmt::format(
-              "{}: {} stands outside of a section; write it under [source], [store], [ingest], [http] "
-              "or [log]",
-              where, std::string_view(name.str())));
+      problems->AddLine(fmt::format(
+          "{}: {} stands outside of a section; write it under [source], [store], [ingest], [http] or [log]",
+          where, std::string_view(name.str())));
+    } else if (!IsSection(name.str())) {
+      problems->Add(UnknownSection(where, name.str(), *table));
+    } else {
+      ApplySection(path, name.str(), *table, config, problems);
     }
-    if (!IsSection(name.str())) {
-      const std::string key = table->empty() ? "" : std::string(table->begin()->first.str());
-      if (const auto later = LaterSetting(name.str(), key)) {
-        return Fail(ErrorCode::kInvalidArgument, fmt::format("{}: [{}] {}", where, name.str(), *later));
-      }
-      return Fail(
-          ErrorCode::kInvalidArgument,
-          fmt::format("{}: there is no section [{}]; there are [source], [store], [ingest], [http] and "
-                      "[log]{}",
-                      where, name.str(),
-                      key.empty() ? ""
-                                  : fmt::format("; nearest to {}.{} is {}", name.str(), key,
-                                                NearestSetting(name.str(), key))));
-    }
-    RETURN_IF_ERROR(ApplySection(path, name.str(), *table, config));
   }
   return {};
 }
 
 // A variable that begins like one of ours and is none would be a setting that is silently not made.
-Status CheckVariables(const Environment& environment) {
+void CheckVariables(const Environment& environment, Problems* problems) {
   for (const auto& variable : environment) {
     const std::string& name = variable.first;  // clang 14 captures no structured binding
     for (const Setting& section : Settings()) {
@@ -158,25 +178,23 @@ Status CheckVariables(const Environment& environment) {
       std::string key = name.substr(begin.size());
       std::transform(key.begin(), key.end(), key.begin(),
                      [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      return Unknown("environment variable " + name, section.section, key);
+      problems->Add(Unknown("environment variable " + name, section.section, key));
+      break;
     }
   }
-  return {};
 }
 
-Status ApplyEnvironment(const Environment& environment, Config* config) {
-  RETURN_IF_ERROR(CheckVariables(environment));
+void ApplyEnvironment(const Environment& environment, Config* config, Problems* problems) {
+  CheckVariables(environment, problems);
   for (const Setting& setting : Settings()) {
     const auto found = environment.find(VariableName(setting));
     if (found == environment.end()) continue;
-    RETURN_IF_ERROR(Applied("environment variable " + found->first, setting,
-                            ValueFromText(setting, found->second), config));
+    problems->Add(Applied("environment variable " + found->first, setting,
+                          ValueFromText(setting, found->second), config));
   }
-  return {};
 }
 
-Status CheckWhole(const Config& config) {
-  const std::string where = config.path.empty() ? "configuration" : config.path;
+void CheckPresent(const Config& config, const std::string& where, Problems* problems) {
   const std::pair<const std::string*, std::string_view> needed[] = {
       {&config.ingest.dsn, "source.dsn (how to reach the database, as in psql)"},
       {&config.ingest.publication, "source.publication"},
@@ -184,22 +202,39 @@ Status CheckWhole(const Config& config) {
       {&config.history.data_dir, "store.data_dir"},
       {&config.http.socket, "http.socket"}};
   for (const auto& [value, name] : needed) {
-    if (value->empty())
-      return Fail(ErrorCode::kInvalidArgument, fmt::format("{}: {} is missing", where, name));
+    if (value->empty()) problems->AddLine(fmt::format("{}: {} is missing", where, name));
   }
-  return {};
+}
+
+void CheckListen(const Config& config, const std::string& where, Problems* problems) {
+  if (config.http.listen.empty() || !config.http.token_file.empty()) return;
+  const auto address = http::ParseTcpAddress(config.http.listen);
+  if (!address || address->loopback) return;
+  problems->AddLine(
+      fmt::format("{}: http.listen: {} can be reached from other machines: set http.token_file, or listen on "
+                  "127.0.0.1",
+                  where, config.http.listen));
 }
 
 base::Result<Config> Make(std::optional<std::string_view> text, const std::string& path,
-                          const Environment& environment) {
+                          const Environment& environment, Files files) {
   Config config;
   config.history.data_dir = kDefaultDataDir;
+  Problems problems;
   if (text) {
     config.path = path;
-    RETURN_IF_ERROR(ApplyFile(*text, path, &config));
+    RETURN_IF_ERROR(ApplyFile(*text, path, &config, &problems));
   }
-  RETURN_IF_ERROR(ApplyEnvironment(environment, &config));
-  RETURN_IF_ERROR(CheckWhole(config));
+  ApplyEnvironment(environment, &config, &problems);
+  const std::string where = config.path.empty() ? "configuration" : config.path;
+  // A setting that was written wrong is no missing one.
+  if (problems.Outcome()) CheckPresent(config, where, &problems);
+  CheckListen(config, where, &problems);
+  if (files == Files::kCheck && !config.http.token_file.empty()) {
+    const auto token = http::ReadToken(config.http.token_file);
+    if (!token) problems.AddLine(fmt::format("{}: {}", where, token.error().message));
+  }
+  RETURN_IF_ERROR(problems.Outcome());
   return config;
 }
 
@@ -216,7 +251,7 @@ Environment ProcessEnvironment() {
   return environment;
 }
 
-base::Result<Config> Load(const std::string& path, const Environment& environment) {
+base::Result<Config> Load(const std::string& path, const Environment& environment, Files files) {
   const auto variable = environment.find("VARVE_CONFIG");
   const bool named = !path.empty() || variable != environment.end();
   const std::string chosen = !path.empty() ? path : named ? variable->second : std::string(kDefaultPath);
@@ -224,7 +259,7 @@ base::Result<Config> Load(const std::string& path, const Environment& environmen
   if (!file) {
     const int error = errno;
     if (!named && error == ENOENT && environment.count("VARVE_SOURCE_DSN") != 0) {
-      return Make(std::nullopt, chosen, environment);
+      return Make(std::nullopt, chosen, environment, files);
     }
     return Fail(
         ErrorCode::kInvalidArgument,
@@ -239,11 +274,11 @@ base::Result<Config> Load(const std::string& path, const Environment& environmen
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("config file {}: {} bytes, more than any config file has", chosen, text.size()));
   }
-  return Make(std::string_view(text), chosen, environment);
+  return Make(std::string_view(text), chosen, environment, files);
 }
 
 base::Result<Config> Parse(std::string_view text, const std::string& path, const Environment& environment) {
-  return Make(text, path, environment);
+  return Make(text, path, environment, Files::kIgnore);
 }
 
 }  // namespace varve::config

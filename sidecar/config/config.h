@@ -29,10 +29,14 @@ using Environment = std::map<std::string, std::string>;
 // The variables of this process whose names begin with VARVE_.
 Environment ProcessEnvironment();
 
+// Whether the files that a configuration names are looked at too, which only the user who runs varved can.
+enum class Files { kIgnore, kCheck };
+
 // Reads the file (`path`, else VARVE_CONFIG, else kDefaultPath) and the variables VARVE_SECTION_KEY, which
 // win over it. Only a default file may be missing, and only when VARVE_SOURCE_DSN is set. Errors:
-// kInvalidArgument naming file, line and remedy.
-base::Result<Config> Load(const std::string& path, const Environment& environment);
+// kInvalidArgument naming file, line and remedy, a line for each thing that is wrong.
+base::Result<Config> Load(const std::string& path, const Environment& environment,
+                          Files files = Files::kIgnore);
 
 // Reads the text of a config file. `path` is for messages. Errors as above.
 base::Result<Config> Parse(std::string_view text, const std::string& path, const Environment& environment);

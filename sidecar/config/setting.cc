@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "sidecar/http/listener.h"
+#include "sidecar/pg/connection.h"
+
 namespace varve::config {
 
 using base::ErrorCode;
@@ -23,6 +26,61 @@ Status ApplyTransport(const Value& value, Config*) {
   }
   return Fail(ErrorCode::kInvalidArgument,
               fmt::format("the transport is \"stream\", not \"{}\"", value.text));
+}
+
+Status ApplyDsn(const Value& value, Config* config) {
+  if (const auto problem = pg::DsnProblem(value.text)) {
+    return Fail(ErrorCode::kInvalidArgument, "the connection string cannot be read: " + *problem);
+  }
+  config->ingest.dsn = value.text;
+  return {};
+}
+
+// Names of PostgreSQL are cut at 63 bytes; one that were cut here and not there would be another.
+constexpr size_t kNameBytesMax = 63;
+
+Status ApplyPublication(const Value& value, Config* config) {
+  if (value.text.size() > kNameBytesMax) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("\"{}\" is no name of a publication: it has {} bytes, "
+                            "at most {} are possible",
+                            value.text, value.text.size(), kNameBytesMax));
+  }
+  config->ingest.publication = value.text;
+  return {};
+}
+
+// As src/backend/replication/slot.c has it.
+Status ApplySlot(const Value& value, Config* config) {
+  const bool fits = std::all_of(value.text.begin(), value.text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (!fits || value.text.size() > kNameBytesMax) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("\"{}\" is no name of a slot: it has lower case letters, digits and _, at most {}",
+                    value.text, kNameBytesMax));
+  }
+  config->ingest.slot = value.text;
+  return {};
+}
+
+Status ApplyListen(const Value& value, Config* config) {
+  if (!value.text.empty()) {
+    const auto address = http::ParseTcpAddress(value.text);
+    if (!address) return Fail(address.error());
+  }
+  config->http.listen = value.text;
+  return {};
+}
+
+Status ApplySocket(const Value& value, Config* config) {
+  if (value.text.size() > http::kSocketPathBytesMax) {
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("the path has {} bytes, at most {} are possible",
+                                                         value.text.size(), http::kSocketPathBytesMax));
+  }
+  config->http.socket = value.text;
+  return {};
 }
 
 Status ApplyLogLevel(const Value& value, Config* config) {
@@ -49,9 +107,9 @@ Status ApplyLogLevel(const Value& value, Config* config) {
 constexpr int64_t kMebibyte = int64_t{1} << 20;
 
 const Setting kSettings[] = {
-    TEXT("source", "dsn", Kind::kText, ingest.dsn),
-    TEXT("source", "publication", Kind::kText, ingest.publication),
-    TEXT("source", "slot", Kind::kText, ingest.slot),
+    {"source", "dsn", Kind::kText, 0, 0, ApplyDsn},
+    {"source", "publication", Kind::kText, 0, 0, ApplyPublication},
+    {"source", "slot", Kind::kText, 0, 0, ApplySlot},
     INTEGER("source", "copy_connections", 1, 16, ingest.copy_connections, 1),
     {"source", "allow_synchronous", Kind::kFlag, 0, 0,
      [](const Value& v, Config* c) -> Status {
@@ -62,8 +120,8 @@ const Setting kSettings[] = {
     INTEGER("store", "memory_mb", 16, 1 << 20, history.memory_bytes, kMebibyte),
     INTEGER("store", "sync_group_ms", 1, 10'000, ingest.sync_group_ms, 1),
     {"ingest", "transport", Kind::kText, 0, 0, ApplyTransport},
-    TEXT("http", "socket", Kind::kPath, http.socket),
-    TEXT("http", "listen", Kind::kText, http.listen),
+    {"http", "socket", Kind::kPath, 0, 0, ApplySocket},
+    {"http", "listen", Kind::kText, 0, 0, ApplyListen},
     TEXT("http", "token_file", Kind::kPath, http.token_file),
     {"log", "level", Kind::kText, 0, 0, ApplyLogLevel},
 };

@@ -9,9 +9,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -26,6 +28,8 @@ namespace {
 
 constexpr int kBacklog = 128;
 constexpr mode_t kSocketMode = 0660;
+constexpr size_t kTokenBytesMin = 16;
+constexpr size_t kTokenBytesMax = 1024;
 
 std::string Reason(int error) { return std::strerror(error); }
 
@@ -91,6 +95,32 @@ base::Status BindUnix(const Descriptor& listener, const std::string& path, const
 }
 
 }  // namespace
+
+base::Result<std::string> ReadToken(const std::string& path) {
+  struct stat info {};
+  std::ifstream file(path, std::ios::binary);
+  if (!file || stat(path.c_str(), &info) != 0) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("[http] token_file {} cannot be read: {}", path, std::strerror(errno)));
+  }
+  if ((info.st_mode & 0077) != 0) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("[http] token_file {} can be read by others: chmod 0600 {}", path, path));
+  }
+  std::array<char, kTokenBytesMax + 1> bytes;
+  file.read(bytes.data(), bytes.size());
+  std::string token(bytes.data(), static_cast<size_t>(file.gcount()));
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r' || token.back() == ' '))
+    token.pop_back();
+  if (token.size() < kTokenBytesMin || token.size() > kTokenBytesMax) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("[http] token_file {}: a token has {} to {} characters; make one with: openssl rand -hex "
+                    "32",
+                    path, kTokenBytesMin, kTokenBytesMax));
+  }
+  return token;
+}
 
 int Descriptor::Release() { return std::exchange(fd_, -1); }
 

@@ -47,6 +47,12 @@ struct TcpAddress {
   bool ipv6 = false;
 };
 
+// The token that TCP requests carry, from a file that only its owner can read. Errors: kInvalidArgument.
+base::Result<std::string> ReadToken(const std::string& path);
+
+// The longest path that a Unix socket has.
+inline constexpr size_t kSocketPathBytesMax = 107;
+
 // "127.0.0.1:7117", "[::1]:7117", "localhost:7117". Errors: kInvalidArgument.
 base::Result<TcpAddress> ParseTcpAddress(std::string_view text);
 

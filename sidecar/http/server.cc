@@ -5,13 +5,11 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <list>
 #include <optional>
 #include <system_error>
@@ -32,37 +30,9 @@ using base::Fail;
 namespace {
 
 constexpr int kTickMs = 500;
-constexpr size_t kTokenBytesMin = 16;
-constexpr size_t kTokenBytesMax = 1024;
 // How long a connection must have been idle to be ended for another one.
 constexpr std::chrono::milliseconds kRoomPoll(5);
 constexpr std::chrono::milliseconds kIdleBeforeEnd(100);
-
-base::Result<std::string> ReadToken(const std::string& path) {
-  struct stat info {};
-  std::ifstream file(path, std::ios::binary);
-  if (!file || stat(path.c_str(), &info) != 0) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("[http] token_file {} cannot be read: {}", path, std::strerror(errno)));
-  }
-  if ((info.st_mode & 0077) != 0) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("[http] token_file {} can be read by others: chmod 0600 {}", path, path));
-  }
-  std::array<char, kTokenBytesMax + 1> bytes;
-  file.read(bytes.data(), bytes.size());
-  std::string token(bytes.data(), static_cast<size_t>(file.gcount()));
-  while (!token.empty() && (token.back() == '\n' || token.back() == '\r' || token.back() == ' '))
-    token.pop_back();
-  if (token.size() < kTokenBytesMin || token.size() > kTokenBytesMax) {
-    return Fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("[http] token_file {}: a token has {} to {} characters; make one with: openssl rand -hex "
-                    "32",
-                    path, kTokenBytesMin, kTokenBytesMax));
-  }
-  return token;
-}
 
 }  // namespace
 

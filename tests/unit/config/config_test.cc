@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: PostgreSQL
 #include "sidecar/config/config.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -100,6 +101,60 @@ TEST_CASE("what must be there is missed by name") {
   CHECK(Has(Bad(""), "source.dsn"));
   CHECK(Has(Bad("[source]\ndsn = \"\"\n"), "source.dsn"));
   CHECK(Has(Bad(kSource + "[http]\nsocket = \"\"\n"), "http.socket is missing"));
+}
+
+TEST_CASE("what varved would refuse is refused when the file is read") {
+  CHECK(
+      Has(Bad("[source]\ndsn = \"hst=/x\"\n"), "v.toml:2: source.dsn: the connection string cannot be read"));
+  CHECK(
+      Has(Bad(kSource + "slot = \"My Slot\"\n"), "v.toml:3: source.slot: \"My Slot\" is no name of a slot"));
+  CHECK(Has(Bad(kSource + "slot = \"" + std::string(64, 'a') + "\"\n"), "at most 63"));
+  CHECK(Has(Bad(kSource + "publication = \"" + std::string(64, 'a') + "\"\n"), "at most 63"));
+  for (const char* listen : {"localhost", "127.0.0.1", ":7117", "host.example:7117", "[::1]"}) {
+    INFO(listen);
+    CHECK(Has(Bad(kSource + "[http]\nlisten = \"" + listen + "\"\n"), "v.toml:4: http.listen: "));
+  }
+  CHECK(Good(kSource + "[http]\nlisten = \"localhost:7117\"\n").http.listen == "localhost:7117");
+  for (const char* listen : {"0.0.0.0:7117", "[::]:7117"}) {
+    CHECK(Has(Bad(kSource + "[http]\nlisten = \"" + listen + "\"\n"), "set http.token_file"));
+    Good(kSource + "[http]\ntoken_file = \"/x\"\nlisten = \"" + listen + "\"\n");
+  }
+  CHECK(Has(Bad(kSource + "[http]\nsocket = \"/" + std::string(107, 'a') + "\"\n"), "at most 107"));
+}
+
+TEST_CASE("everything that is wrong is said at once") {
+  const std::string all =
+      Bad("[source]\ndsn = \"hst=/x\"\nslto = \"x\"\n[store]\ndata_dir = \"v\"\n[nonsense]\na = 1\n"
+          "[http]\nlisten = \"0.0.0.0:1\"\n",
+          {{"VARVE_STORE_MEMORY_MB", "lots"}, {"VARVE_HTTP_X", "1"}});
+  for (const char* part : {"source.dsn: ", "source.slto", "relative path", "[nonsense]", "http.token_file",
+                           "VARVE_STORE_MEMORY_MB", "VARVE_HTTP_X"}) {
+    INFO(part << " in " << all);
+    CHECK(Has(all, part));
+  }
+  CHECK_FALSE(Has(all, "source.dsn (how"));
+}
+
+TEST_CASE("the token file is looked at for varved only") {
+  char name[] = "/tmp/varve-token-XXXXXX";
+  const int fd = mkstemp(name);
+  REQUIRE(fd >= 0);
+  close(fd);
+  const std::string config = std::string(name) + ".toml";
+  std::ofstream(config) << kSource << "[http]\ntoken_file = \"" << name << "\"\n";
+  const auto checked = [&] {
+    const auto loaded = Load(config, {}, Files::kCheck);
+    return loaded ? std::string() : loaded.error().message;
+  };
+  CHECK(Has(checked(), "16 to 1024 characters"));
+  std::ofstream(name) << "0123456789abcdef";
+  CHECK(checked().empty());
+  chmod(name, 0644);
+  CHECK(Has(checked(), "can be read by others"));
+  CHECK(Load(config, {}));
+  std::remove(name);
+  CHECK(Has(checked(), "cannot be read"));
+  std::remove(config.c_str());
 }
 
 TEST_CASE("settings of later versions say so") {
