@@ -77,7 +77,7 @@ class Exchange {
     beast_http::write(*socket_, message, error);
     // The server may have refused before it read everything: its answer says why.
     if (error && error != asio::error::broken_pipe && error != asio::error::connection_reset) {
-      return Fail(ErrorCode::kUnavailable, "the request could not be sent: " + error.message());
+      return Fail(ErrorCode::kInternal, "the request could not be sent: " + error.message());
     }
     return {};
   }
@@ -85,7 +85,7 @@ class Exchange {
   base::Result<ClientAnswer> ReadHead() {
     error_code error;
     beast_http::read_header(*socket_, buffer_, parser_, error);
-    if (error) return Fail(ErrorCode::kUnavailable, "varved did not answer: " + error.message());
+    if (error) return Fail(ErrorCode::kInternal, "varved did not answer: " + error.message());
     ClientAnswer answer;
     answer.status = parser_.get().result_int();
     const beast_http::fields& fields = parser_.get();
@@ -96,7 +96,7 @@ class Exchange {
     return answer;
   }
 
-  // Errors: kUnavailable when the body ends too early.
+  // Errors: kInternal when the body ends too early.
   base::Status ReadBody(const std::function<bool(std::string_view)>& on_part) {
     std::array<char, kPieceBytes> piece;
     while (!parser_.is_done()) {
@@ -109,7 +109,7 @@ class Exchange {
       const std::string_view part(piece.data(), piece.size() - body.size);
       if (!part.empty() && !on_part(part)) return {};
       if (error) {
-        return Fail(ErrorCode::kUnavailable, "the answer was cut before its end: " + error.message());
+        return Fail(ErrorCode::kInternal, "the answer was cut before its end: " + error.message());
       }
     }
     return {};
@@ -193,19 +193,18 @@ base::Result<Client> Client::Make(std::string_view server, std::string token) {
 base::Result<ClientAnswer> Client::Send(const ClientRequest& request,
                                         const std::function<void(const ClientAnswer&)>& on_head,
                                         const std::function<bool(std::string_view)>& on_part) const {
-  constexpr std::string_view kRemedy =
-      "is varved running? --server or VARVE_SERVER names another socket, varve doctor looks for the cause";
   asio::io_context io;
   error_code error;
   if (!unix_path_.empty()) {
     if (unix_path_.size() >= 108) {  // sizeof(sockaddr_un::sun_path)
-      return Fail(ErrorCode::kUnavailable, fmt::format("the path of the socket is too long: {}", unix_path_));
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the path of the socket is too long: {}", unix_path_));
     }
     Unix::socket socket(io);
     socket.connect(Unix::endpoint(unix_path_), error);
     if (error) {
-      return Fail(ErrorCode::kUnavailable, fmt::format("varved cannot be reached at {}: {}; {}", unix_path_,
-                                                       error.message(), kRemedy));
+      return Fail(ErrorCode::kUnavailable,
+                  fmt::format("varved cannot be reached at {}: {}", unix_path_, error.message()));
     }
     return Ask(&socket, request, "localhost", token_, on_head, on_part);
   }
@@ -214,8 +213,8 @@ base::Result<ClientAnswer> Client::Send(const ClientRequest& request,
   asio::ip::tcp::socket socket(io);
   if (!error) asio::connect(socket, endpoints, error);
   if (error) {
-    return Fail(ErrorCode::kUnavailable, fmt::format("varved cannot be reached at {}:{}: {}; {}", host_,
-                                                     port_, error.message(), kRemedy));
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("varved cannot be reached at {}:{}: {}", host_, port_, error.message()));
   }
   const std::string host = host_.find(':') != std::string::npos ? fmt::format("[{}]", host_) : host_;
   return Ask(&socket, request, host + ":" + port_, token_, on_head, on_part);

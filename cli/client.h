@@ -41,7 +41,7 @@ class Client {
 
   // Gives the body of a good answer to `on_part` as it comes, after its head to `on_head`; false from
   // `on_part` ends the request. A refusal's body is in the answer. Errors: kUnavailable when varved cannot be
-  // reached or the answer is cut.
+  // reached, kInternal when the answer is cut or none of varved's.
   base::Result<ClientAnswer> Send(const ClientRequest& request,
                                   const std::function<void(const ClientAnswer&)>& on_head,
                                   const std::function<bool(std::string_view)>& on_part) const;

@@ -23,7 +23,9 @@ inline constexpr const char* kDefaultServer = "/run/varve/main/http.sock";
 enum class Format : uint8_t { kPeople, kJson, kNdjson, kCsv, kImage };
 
 struct CommonOptions {
-  std::string server;  // path of the Unix socket, or http://HOST:PORT
+  std::string server;         // path of the Unix socket, or http://HOST:PORT
+  bool server_given = false;  // by --server
+  bool server_is_default = false;
   std::string token_file;
   bool json = false;
   bool ndjson = false;
@@ -113,7 +115,8 @@ struct ParsedCommandLine {
   std::string error;   // for stderr
 };
 
-// `arguments` without the program's name; `environment_server` is VARVE_SERVER, empty when not set.
-ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments, const std::string& environment_server);
+// `arguments` without the program's name; `environment_server` is VARVE_SERVER, nothing when not set.
+ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
+                                   const std::optional<std::string>& environment_server);
 
 }  // namespace varve::cli

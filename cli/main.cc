@@ -9,8 +9,9 @@ int main(int argc, char** argv) {
   // A closed stdout is seen by its failing writes; a closed connection by the client.
   std::signal(SIGPIPE, SIG_IGN);
   const char* server = std::getenv("VARVE_SERVER");
-  const auto parsed = varve::cli::ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc),
-                                                   server != nullptr ? server : "");
+  const auto parsed =
+      varve::cli::ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc),
+                                   server != nullptr ? std::optional<std::string>(server) : std::nullopt);
   Output output = Output::Process();
   if (!parsed.command) {
     output.Write(parsed.output);

@@ -84,26 +84,41 @@ void Session::SayMoment(const ClientAnswer& answer) {
                                   answer.time, answer.lag_bytes, answer.lag_seconds));
 }
 
-int Session::Run(const ClientRequest& request, const std::function<bool(std::string_view)>& on_part) {
+base::Result<ClientAnswer> Session::Ask(const std::string& server, const ClientRequest& request,
+                                        const std::function<bool(std::string_view)>& on_part,
+                                        const std::function<void(const ClientAnswer&)>& on_head) const {
   const std::string token = common_.token_file.empty() ? "" : ReadToken(common_.token_file);
   if (!common_.token_file.empty() && token.empty()) {
-    return Fail(kExitUsage, fmt::format("--token-file {} cannot be read or is empty", common_.token_file));
+    return base::Fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("--token-file {} cannot be read or is empty", common_.token_file));
   }
-  const base::Result<Client> client = Client::Make(common_.server, token);
-  if (!client) return Fail(kExitUsage, client.error().message);
+  ASSIGN_OR_RETURN(const Client client, Client::Make(server, token));
+  return client.Send(request, on_head, on_part);
+}
+
+int Session::FailToAsk(const base::Error& error) {
+  if (error.code == base::ErrorCode::kInvalidArgument) return Fail(kExitUsage, error.message);
+  if (error.code != base::ErrorCode::kUnavailable) return Fail(kExitUnreachable, error.message);
+  return Fail(kExitUnreachable, error.message +
+                                    "; is varved running? --server or VARVE_SERVER names another socket, "
+                                    "varve doctor looks for the cause");
+}
+
+int Session::Run(const ClientRequest& request, const std::function<bool(std::string_view)>& on_part) {
   // The end of what came, where the reason stands when the answer was cut.
   std::string tail;
-  const base::Result<ClientAnswer> answer = client->Send(
-      request, [this](const ClientAnswer& head) { SayMoment(head); },
+  const base::Result<ClientAnswer> answer = Ask(
+      common_.server, request,
       [&](std::string_view part) {
         tail.append(part.substr(part.size() - std::min(part.size(), kTailBytes)));
         if (tail.size() > kTailBytes) tail.erase(0, tail.size() - kTailBytes);
         return on_part(part);
-      });
+      },
+      [this](const ClientAnswer& head) { SayMoment(head); });
   output_->EndProgress();
   if (!answer) {
     if (const auto refusal = RefusalIn(tail)) return Refuse(*refusal);
-    return Fail(kExitUnreachable, answer.error().message);
+    return FailToAsk(answer.error());
   }
   if (answer->refusal) return Refuse(*answer->refusal);
   return kExitDone;

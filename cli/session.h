@@ -36,12 +36,20 @@ class Session {
   // The last item of the last list: {"end":{…}}.
   const std::string& end_line() const { return end_line_; }
 
+  // Asks `server` and says nothing: neither what goes wrong nor the moment. Errors: those of Client::Make and
+  // Client::Send, kInvalidArgument for a token file that cannot be read.
+  base::Result<ClientAnswer> Ask(
+      const std::string& server, const ClientRequest& request,
+      const std::function<bool(std::string_view)>& on_part,
+      const std::function<void(const ClientAnswer&)>& on_head = [](const ClientAnswer&) {}) const;
+  void SayMoment(const ClientAnswer& answer);
   int Refuse(const Refusal& refusal);
+  // Says why varved could not be asked.
+  int FailToAsk(const base::Error& error);
   int Fail(int status, std::string_view message);
 
  private:
   int Run(const ClientRequest& request, const std::function<bool(std::string_view)>& on_part);
-  void SayMoment(const ClientAnswer& answer);
 
   const CommonOptions& common_;
   Output* const output_;

@@ -82,34 +82,31 @@ int Run(const TablesVerb&, Session* session) {
   ClientRequest request;
   request.path = {"v1", "tables"};
   if (session->format() != Format::kPeople) return session->Copy(std::move(request), session->format());
-  TablePrinter table({"table", "state", "key", "first", "changes", "reason"},
+  TablePrinter table({"table", "state", "key", "first", "changes"},
                      [session](std::string_view text) { session->output()->Write(text); });
+  std::string reasons;  // sentences, which would make the table too wide
   const int status = session->List(
       std::move(request), [](const JsonObject&) {},
-      [&table](std::string_view line) {
+      [&](std::string_view line) {
         const base::Result<JsonObject> item = JsonObject::Parse(line);
         if (!item) return true;
         std::string key;
         for (const std::string_view column : item->Items("key")) {
           key += (key.empty() ? "" : ", ") + JsonForPeople(column).value_or("");
         }
-        table.Add({item->Text("table"), item->Text("state"), key, item->Text("first"), item->Text("changes"),
-                   item->Text("reason")});
+        table.Add(
+            {item->Text("table"), item->Text("state"), key, item->Text("first"), item->Text("changes")});
+        if (const std::string reason = item->Text("reason"); !reason.empty()) {
+          reasons += fmt::format("\n{} is {}: {}\n", DisplayText(item->Text("table")), item->Text("state"),
+                                 DisplayText(reason));
+        }
         return true;
       });
-  if (status == kExitDone) table.Finish();
+  if (status == kExitDone) {
+    table.Finish();
+    session->output()->Write(reasons);
+  }
   return status;
-}
-
-int Run(const WaitVerb& verb, Session* session) {
-  ClientRequest request;
-  request.path = {"v1", "wait"};
-  AddReference("ref", verb.reference, &request);
-  if (verb.timeout_seconds) AddText("timeout", fmt::format("{}", *verb.timeout_seconds), &request);
-  if (session->format() != Format::kPeople) return session->Copy(std::move(request), Format::kJson);
-  return session->Document(std::move(request), [session](const JsonObject& document) {
-    session->output()->Write(document.Object("at").Text("position") + "\n");
-  });
 }
 
 int Run(const TagCreateVerb& verb, Session* session) {

@@ -111,6 +111,32 @@ std::string DisplayText(std::string_view text) {
   return shown;
 }
 
+namespace {
+
+// The lines of a cell; of one that is too wide the beginning, as much as leaves room for an ellipsis.
+std::vector<DisplayLine> CellLines(std::string_view text) {
+  std::vector<DisplayLine> lines = DisplayLines(text);
+  for (DisplayLine& line : lines) {
+    if (line.width <= kCellWidthMost) continue;
+    std::string_view rest = line.text;
+    DisplayLine cut;
+    while (true) {
+      DisplayLine longer = cut;
+      std::string_view bytes = rest;
+      AppendCharacter(&bytes, &longer);
+      if (longer.width + 1 > kCellWidthMost) break;
+      rest = bytes;
+      cut = std::move(longer);
+    }
+    cut.text += "…";
+    ++cut.width;
+    line = std::move(cut);
+  }
+  return lines;
+}
+
+}  // namespace
+
 TablePrinter::TablePrinter(std::vector<std::string> columns, Sink sink)
     : columns_(std::move(columns)), sink_(std::move(sink)) {}
 
@@ -132,7 +158,7 @@ void TablePrinter::Measure() {
       if (!cells[i]) continue;
       any = true;
       right_[i] = right_[i] && LooksNumeric(*cells[i]);
-      for (const DisplayLine& line : DisplayLines(*cells[i])) widths_[i] = std::max(widths_[i], line.width);
+      for (const DisplayLine& line : CellLines(*cells[i])) widths_[i] = std::max(widths_[i], line.width);
     }
     right_[i] = right_[i] && any;
   }
@@ -156,7 +182,7 @@ void TablePrinter::PrintRow(const Cells& cells) {
   std::vector<std::vector<DisplayLine>> lines;
   size_t height = 1;
   for (const auto& cell : cells) {
-    lines.push_back(cell ? DisplayLines(*cell) : std::vector<DisplayLine>(1));
+    lines.push_back(cell ? CellLines(*cell) : std::vector<DisplayLine>(1));
     height = std::max(height, lines.back().size());
   }
   std::string out;
@@ -208,6 +234,7 @@ std::string ExpandedRow(const std::vector<std::string>& columns, const Cells& ce
     if (!cell) continue;
     for (const DisplayLine& line : DisplayLines(*cell)) value_width = std::max(value_width, line.width);
   }
+  value_width = std::min(value_width, kCellWidthMost);  // of the rule only: values are whole
   std::string out = "-[ RECORD 1 ]";
   for (size_t i = out.size(); i < name_width + value_width + 3; ++i) out += i == name_width + 1 ? '+' : '-';
   out += '\n';

@@ -22,8 +22,11 @@ std::vector<DisplayLine> DisplayLines(std::string_view text);
 // The same in one line: line ends become "\n".
 std::string DisplayText(std::string_view text);
 
-// Writes rows as psql's aligned format does; null is nothing. Widths and sides come from the first thousand
-// rows, so that a table of any size can be printed.
+// The most that a table shows of one line of a cell, in columns of the terminal.
+inline constexpr size_t kCellWidthMost = 200;
+
+// Writes rows as psql's aligned format does; null is nothing, cells are cut at kCellWidthMost. Widths and
+// sides come from the first thousand rows, so that a table of any size can be printed.
 class TablePrinter {
  public:
   using Sink = std::function<void(std::string_view)>;

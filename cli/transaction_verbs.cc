@@ -142,7 +142,7 @@ int Run(const LogVerb& verb, Session* session) {
       });
   const base::Result<JsonObject> end = JsonObject::Parse(session->end_line());
   if (status == kExitDone && end && end->Object("end").Has("more")) {
-    output->WriteError(fmt::format("there are more than these {}: -n N shows more\n", *limit));
+    output->WriteError(fmt::format("there are more than these {}: --limit N shows more\n", *limit));
   }
   return status;
 }

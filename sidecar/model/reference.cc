@@ -18,7 +18,7 @@ constexpr size_t kReferenceBytesMax = 1000;
 constexpr uint64_t kBackMax = 1'000'000'000;
 constexpr std::string_view kForms =
     "a reference is one of: now, first, lsn:0/16B3748, 0/16B3748, time:2026-11-30T12:00:00Z, "
-    "2026-11-30T12:00:00Z, time:now-5m, xid:12345, tag:NAME, branch:NAME; each may have ^ or ^3 behind it";
+    "2026-11-30T12:00:00Z, time:now-5m, xid:12345, tag:NAME; each may have ^ or ^3 behind it";
 
 template <typename Integer>
 std::optional<Integer> ParseNumber(std::string_view text) {
@@ -141,9 +141,8 @@ Result<Base> ParseBase(std::string_view text, std::string_view whole, base::Time
                 fmt::format("\"{}\" alone says nothing: write xid:{} for a transaction", whole, text));
   }
   if (colon == std::string_view::npos && IsValidName(text)) {
-    return Fail(
-        ErrorCode::kUnknownReference,
-        fmt::format("\"{}\" could be a tag or a branch: write tag:{} or branch:{}", whole, text, text));
+    return Fail(ErrorCode::kUnknownReference,
+                fmt::format("\"{}\" is no reference: write tag:{} if it is the name of a tag", whole, text));
   }
   return Fail(ErrorCode::kUnknownReference, fmt::format("\"{}\" is no reference; {}", whole, kForms));
 }

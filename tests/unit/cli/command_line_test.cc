@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: PostgreSQL
 #include "cli/command_line.h"
 
+#include <fmt/format.h>
+
 #include "cli/client.h"
 #include "cli/reference.h"
 #include "tests/support/catch.h"
@@ -10,7 +12,7 @@ namespace {
 
 template <typename V>
 V Parsed(std::vector<std::string> arguments) {
-  const ParsedCommandLine parsed = ParseCommandLine(std::move(arguments), "");
+  const ParsedCommandLine parsed = ParseCommandLine(std::move(arguments), std::nullopt);
   INFO(parsed.error);
   REQUIRE(parsed.command);
   REQUIRE(std::holds_alternative<V>(parsed.command->verb));
@@ -52,10 +54,10 @@ TEST_CASE("keys may be negative numbers") {
 }
 
 TEST_CASE("the server comes from the option, the environment, or is the default") {
-  CHECK(ParseCommandLine({"status"}, "").command->common.server == kDefaultServer);
+  CHECK(ParseCommandLine({"status"}, std::nullopt).command->common.server == kDefaultServer);
   CHECK(ParseCommandLine({"status"}, "/run/x").command->common.server == "/run/x");
   CHECK(ParseCommandLine({"status", "--server", "/run/y"}, "/run/x").command->common.server == "/run/y");
-  CHECK(ParseCommandLine({"--server", "/run/y", "status"}, "").command->common.server == "/run/y");
+  CHECK(ParseCommandLine({"--server", "/run/y", "status"}, std::nullopt).command->common.server == "/run/y");
 }
 
 TEST_CASE("usage errors say what is wrong and where help is") {
@@ -70,9 +72,11 @@ TEST_CASE("usage errors say what is wrong and where help is") {
                                                        {"tag"},
                                                        {"tag", "make", "a"},
                                                        {"log", "--json", "--ndjson"},
+                                                       {"scan", "t", "--json", "--format", "csv"},
+                                                       {"get", "t", "1", "--format", "image", "--ndjson"},
                                                        {"init"}};
   for (const auto& arguments : wrong) {
-    const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
+    const ParsedCommandLine parsed = ParseCommandLine(arguments, std::nullopt);
     INFO((arguments.empty() ? "" : arguments[0]) << ": " << parsed.error);
     CHECK_FALSE(parsed.command);
     CHECK(parsed.exit_status == kExitUsage);
@@ -81,32 +85,96 @@ TEST_CASE("usage errors say what is wrong and where help is") {
   }
 }
 
+TEST_CASE("a value that is given and empty is refused") {
+  const std::vector<std::vector<std::string>> empty = {{"scan", "t", "--as-of", ""},
+                                                       {"scan", "t", "--as-of="},
+                                                       {"scan", "t", "--columns", ""},
+                                                       {"scan", "t", "--after", ""},
+                                                       {"scan", ""},
+                                                       {"get", "t", ""},
+                                                       {"get", "t", "1", "--as-of", ""},
+                                                       {"log", "--from", ""},
+                                                       {"log", "--to", ""},
+                                                       {"show", ""},
+                                                       {"diff", ""},
+                                                       {"diff", "first", ""},
+                                                       {"diff", "first", "--table", ""},
+                                                       {"wait", ""},
+                                                       {"wait", "--timeout", ""},
+                                                       {"tag", "create", "a", ""},
+                                                       {"tag", "delete", ""},
+                                                       {"init", "--source", ""},
+                                                       {"init", "--source", "dbname=x", "--config", ""},
+                                                       {"doctor", "--config", ""},
+                                                       {"status", "--server", ""}};
+  for (const auto& arguments : empty) {
+    const ParsedCommandLine parsed = ParseCommandLine(arguments, std::nullopt);
+    INFO(arguments[0] << ": " << parsed.error);
+    CHECK_FALSE(parsed.command);
+    CHECK(parsed.exit_status == kExitUsage);
+    // CLI11 says itself that --as-of= names nothing.
+    CHECK((Has(parsed.error, "empty") || Has(parsed.error, "missing")));
+  }
+  CHECK(Has(ParseCommandLine({"status"}, "").error, "VARVE_SERVER is set and empty"));
+  CHECK(ParseCommandLine({"status", "--server", "/run/y"}, "").command);
+}
+
+TEST_CASE("numbers out of range are refused in short words") {
+  const auto error = [](std::vector<std::string> arguments) {
+    const ParsedCommandLine parsed = ParseCommandLine(std::move(arguments), std::nullopt);
+    CHECK(parsed.exit_status == kExitUsage);
+    CHECK(parsed.error.size() < 120);
+    return parsed.error;
+  };
+  for (const char* bad : {"0", "-1", "x", "1.5", "18446744073709551616"}) {
+    CHECK(Has(error({"log", "--limit", bad}),
+              fmt::format("--limit: a whole number from 1 on, not \"{}\"", bad)));
+  }
+  for (const char* bad : {"-1", "x", "nan", "inf", "1e9"}) {
+    CHECK(Has(error({"wait", "--timeout", bad}),
+              fmt::format("--timeout: a number of seconds from 0 to 86400, not \"{}\"", bad)));
+  }
+}
+
+TEST_CASE("tables may be quoted as in psql") {
+  CHECK(Parsed<ScanVerb>({"scan", "\"My Schema\".\"Ta.ble\""}).table == "My Schema.Ta.ble");
+  CHECK(Parsed<GetVerb>({"get", "sales.\"Or\"\"der\"", "1"}).table == "sales.Or\"der");
+  CHECK(Parsed<HistoryVerb>({"history", "\"a.b\"", "1"}).table == "public.a.b");
+  CHECK(Parsed<DiffVerb>({"diff", "first", "--table", "\"A\".b"}).table == "A.b");
+  CHECK(Parsed<ScanVerb>({"scan", "My Schema.Ta.ble"}).table == "My Schema.Ta.ble");
+  for (const char* bad : {"\"a", "\"a\"b", "\"\"", "a.\"b\".c", "\"a\".", "\"a\"..\"b\""}) {
+    INFO(bad);
+    CHECK(Has(ParseCommandLine({"scan", bad}, std::nullopt).error, "is no table name"));
+  }
+}
+
 TEST_CASE("verbs and options of later versions say so and are in no help") {
   for (const char* verb : {"blame", "branch", "merge", "undo", "feed", "verify", "adopt", "checkout", "gc"}) {
-    const ParsedCommandLine parsed = ParseCommandLine({"--server", "/x", verb, "something"}, "");
+    const ParsedCommandLine parsed = ParseCommandLine({"--server", "/x", verb, "something"}, std::nullopt);
     CHECK(parsed.exit_status == kExitUsage);
     CHECK(Has(parsed.error, "not available in this version"));
-    CHECK_FALSE(Has(ParseCommandLine({"--help"}, "").output, std::string("\n  ") + verb + " "));
+    CHECK_FALSE(Has(ParseCommandLine({"--help"}, std::nullopt).output, std::string("\n  ") + verb + " "));
   }
-  const ParsedCommandLine branch = ParseCommandLine({"scan", "t", "--branch", "b"}, "");
+  const ParsedCommandLine branch = ParseCommandLine({"scan", "t", "--branch", "b"}, std::nullopt);
   CHECK(branch.exit_status == kExitUsage);
   CHECK(Has(branch.error, "branches are not available"));
-  CHECK_FALSE(Has(ParseCommandLine({"scan", "--help"}, "").output, "--branch"));
+  CHECK_FALSE(Has(ParseCommandLine({"scan", "--help"}, std::nullopt).output, "--branch"));
 }
 
 TEST_CASE("help has one line of what, the forms and examples") {
   for (const char* verb : {"get", "scan", "history", "log", "show", "diff", "wait", "status", "tables",
                            "init", "doctor", "detach", "tag"}) {
-    const ParsedCommandLine parsed = ParseCommandLine({verb, "--help"}, "");
+    const ParsedCommandLine parsed = ParseCommandLine({verb, "--help"}, std::nullopt);
     INFO(verb);
     CHECK(parsed.exit_status == kExitDone);
     CHECK(Has(parsed.output, "Examples:\n"));
     CHECK(Has(parsed.output, std::string("  varve ") + verb));
   }
   for (const char* verb : {"get", "scan", "history", "log", "show", "diff", "wait"}) {
-    CHECK(Has(ParseCommandLine({verb, "--help"}, "").output, "time:now-5m"));
+    CHECK_FALSE(Has(ParseCommandLine({verb, "--help"}, std::nullopt).output, "branch:"));
+    CHECK(Has(ParseCommandLine({verb, "--help"}, std::nullopt).output, "time:now-5m"));
   }
-  CHECK(ParseCommandLine({"--version"}, "").output.find("varve ") == 0);
+  CHECK(ParseCommandLine({"--version"}, std::nullopt).output.find("varve ") == 0);
 }
 
 TEST_CASE("requests are percent-encoded") {

@@ -63,6 +63,19 @@ TEST_CASE("a table of any length is printed with the widths of its beginning") {
   CHECK(text.find("\n 1\n 1\n 123456\n(2500 rows)\n") != std::string::npos);
 }
 
+TEST_CASE("a wide cell is cut, with every character whole") {
+  std::string wide;
+  for (int i = 0; i < 100'000; ++i) wide += "ü";
+  std::string shown;
+  for (int i = 0; i < 199; ++i) shown += "ü";
+  const std::string text = Table({"id", "t"}, {{"1", wide}, {"2", "b\n" + std::string(200, 'x')}});
+  CHECK(text.find(" | " + shown + "…\n") != std::string::npos);
+  CHECK(text.find(std::string(200, 'x') + "\n") != std::string::npos);
+  CHECK(text.size() < 2000);
+  CHECK(ExpandedRow({"t"}, {wide}).find(wide + "\n") != std::string::npos);
+  CHECK(ExpandedRow({"t"}, {wide}).size() < wide.size() + 300);
+}
+
 TEST_CASE("one row is expanded as in psql") {
   CHECK(ExpandedRow({"id", "email"}, {"1", std::nullopt}) ==
         "-[ RECORD 1 ]\n"

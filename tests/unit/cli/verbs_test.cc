@@ -157,7 +157,43 @@ TEST_CASE("tags, tables, status and wait") {
   world.ingest.SetServerLsn(base::Lsn{0x900});
   const Ran behind = world.Run({"wait", "--timeout", "0.05"});
   CHECK(behind.status == 4);
-  CHECK(behind.err.find("varve: behind: ") == 0);
+  CHECK(behind.err.find("varve: behind: waited 0.05 s; ") == 0);
+}
+
+TEST_CASE("wait waits for varved to start") {
+  char name[] = "/tmp/varve.XXXXXX";
+  const std::string directory = mkdtemp(name);
+  const std::string path = directory + "/http.sock";
+  const Ran nobody = World::RunAt(path, {"wait", "--timeout", "0.3"});
+  CHECK(nobody.status == 3);
+  CHECK(Has(nobody.err, "waited 0.3 s; --timeout SECONDS waits longer: varved cannot be reached at " + path));
+  Ran ran;
+  std::thread waiting([&] { ran = World::RunAt(path, {"wait", "--timeout", "30"}); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  World world;
+  world.ingest.SetServerLsn(base::Lsn{0x300});
+  std::filesystem::create_symlink(world.socket(), path);
+  waiting.join();
+  CHECK(ran.status == 0);
+  CHECK(ran.out == "0/300\n");
+  std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("a long cell is cut in a table and whole elsewhere") {
+  const World world;
+  const std::string wide(1000, 'x');
+  world.history->Commit({{Account(3, wide, 30)}});
+  const std::string table = world.Run({"scan", "accounts"}).out;
+  CHECK(Has(table, std::string(199, 'x') + "…"));
+  CHECK_FALSE(Has(table, std::string(200, 'x')));
+  CHECK(Has(world.Run({"get", "accounts", "3"}).out, wide));
+  CHECK(Has(world.Run({"scan", "accounts", "--json"}).out, wide));
+}
+
+TEST_CASE("why a table cannot be read stands below the tables") {
+  const World world;
+  const std::string text = world.Run({"tables"}).out;
+  CHECK(text.find("reason") == std::string::npos);
 }
 
 TEST_CASE("an answer that fails midway is refused with the reason, in every format") {
