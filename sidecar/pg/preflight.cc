@@ -174,9 +174,16 @@ TableVerdict JudgeTable(const TableFacts& table) {
   };
   if (table.kind == 'p') {
     return refuse(false, "it is a partitioned table, which is not supported as a whole",
-                  "publish its partitions, with publish_via_partition_root = false");
+                  "follow its partitions, each a table of its own");
+  }
+  if (table.kind == 'v' || table.kind == 'm') {
+    return refuse(false, "it is a view: only tables have a history", "follow the tables that it reads");
   }
   if (table.kind != 'r') return refuse(false, "it is not an ordinary table", "");
+  if (table.persistence == 'u') {
+    return refuse(false, "it is unlogged: PostgreSQL writes no WAL for its rows",
+                  fmt::format("alter table {} set logged;", quoted));
+  }
   const std::string by_index = table.usable_index.empty()
                                    ? fmt::format("alter table {} add primary key (…);", quoted)
                                    : fmt::format("alter table {} replica identity using index {};", quoted,
@@ -309,6 +316,10 @@ std::string RemedyFor(const ServerError& error, std::string_view user, std::stri
   if (state == "3D000") return "name an existing database in [source] dsn";
   if (state == "42501" && error.message.find("replication") != std::string::npos) {
     return fmt::format("alter role {} replication;", QuoteIdentifier(user));
+  }
+  if (state == "42501" && error.message.find("for database") != std::string::npos) {
+    return fmt::format("grant create on database {} to {};", QuoteIdentifier(database),
+                       QuoteIdentifier(user));
   }
   if (state == "42501") return fmt::format("grant role {} what the message names", QuoteIdentifier(user));
   if (state == "53300")

@@ -42,7 +42,7 @@ constexpr char kTableColumns[] = R"(
   order by ci.relname limit 1),
  has_table_privilege(c.oid, 'select'),
  pg_has_role(c.relowner, 'usage'),
- greatest(c.reltuples, 0)::bigint)";
+ greatest(c.reltuples, 0)::bigint, c.relpersistence)";
 
 std::vector<TableFacts> TablesOf(const Rows& rows) {
   std::vector<TableFacts> tables(static_cast<size_t>(rows.size()));
@@ -60,8 +60,9 @@ std::vector<TableFacts> TablesOf(const Rows& rows) {
     table.can_select = rows.Bool(row, 9);
     table.is_owned = rows.Bool(row, 10);
     table.rows_estimate = rows.Int(row, 11);
-    table.has_row_filter = rows.Bool(row, 12);
-    table.has_column_list = rows.Bool(row, 13);
+    table.persistence = rows.Text(row, 12)[0];
+    table.has_row_filter = rows.Bool(row, 13);
+    table.has_column_list = rows.Bool(row, 14);
   }
   return tables;
 }
@@ -125,13 +126,14 @@ base::Result<Publication> ReadPublication(Connection* connection, std::string_vi
   return publication;
 }
 
-base::Result<std::vector<TableFacts>> ReadUserTables(Connection* connection) {
+base::Result<std::vector<TableFacts>> ReadUserRelations(Connection* connection) {
   ASSIGN_OR_RETURN(
       const Rows rows,
       connection->Query(fmt::format(
           "select {}, false, false from pg_catalog.pg_class c"
           " join pg_catalog.pg_namespace n on n.oid = c.relnamespace"
-          " where c.relkind in ('r', 'p') and c.relpersistence = 'p' and n.nspname <> 'information_schema'"
+          " where c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relpersistence <> 't' and n.nspname <> "
+          "'information_schema'"
           " and n.nspname !~ '^pg_' and not exists (select from pg_catalog.pg_depend d"
           "   where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')"
           " order by n.nspname, c.relname",

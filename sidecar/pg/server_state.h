@@ -43,6 +43,7 @@ struct TableFacts {
   std::string schema;
   std::string name;
   char kind = 'r';                  // pg_class.relkind
+  char persistence = 'p';           // pg_class.relpersistence
   char identity = 'd';              // pg_class.relreplident
   bool has_primary_key = false;     // not deferrable
   bool has_deferrable_key = false;  // a primary key, but deferrable
@@ -66,8 +67,9 @@ struct Publication {
 };
 // The publication and its tables as the connection's snapshot has them.
 base::Result<Publication> ReadPublication(Connection* connection, std::string_view name);
-// Every ordinary, permanent table of users, and partitioned roots.
-base::Result<std::vector<TableFacts>> ReadUserTables(Connection* connection);
+// Every table of users, unlogged ones and partitioned roots too, and what may be taken for one: views and
+// foreign tables.
+base::Result<std::vector<TableFacts>> ReadUserRelations(Connection* connection);
 
 struct SlotState {
   bool exists = false;

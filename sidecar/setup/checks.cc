@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -85,8 +86,9 @@ Check CheckDataDir(const std::string& path) {
   const std::string name = "data_dir";
   struct stat entry {};
   if (stat(path.c_str(), &entry) != 0) {
-    return {name, CheckResult::kWarning, path + " does not exist",
-            fmt::format("install -d -m 0700 -o postgres {}, with the user that runs varved", path)};
+    return {
+        name, CheckResult::kWarning, path + " does not exist",
+        fmt::format("install -d -m 0700 -o postgres -g postgres {}, with the user that runs varved", path)};
   }
   if (!S_ISDIR(entry.st_mode)) {
     return {name, CheckResult::kFailed, path + " is not a directory", "name a directory in [store] data_dir"};
@@ -96,6 +98,17 @@ Check CheckDataDir(const std::string& path) {
             fmt::format("chmod 0700 {}", path)};
   }
   return {name, CheckResult::kOk, path, ""};
+}
+
+// The directory of varved's socket.
+Check CheckSocketDir(const std::string& socket) {
+  const std::string path = socket.substr(0, socket.rfind('/'));
+  struct stat entry {};
+  if (stat(path.c_str(), &entry) == 0 && S_ISDIR(entry.st_mode)) {
+    return {"socket", CheckResult::kOk, socket, ""};
+  }
+  return {"socket", CheckResult::kWarning, fmt::format("the directory of {} cannot be found", socket),
+          fmt::format("install -d -m 0750 -o postgres -g postgres {}, with the user that runs varved", path)};
 }
 
 }  // namespace
@@ -119,15 +132,25 @@ std::string WithRemedy(std::string message, const std::string& remedy) {
   return remedy.empty() ? message : fmt::format("{}; remedy: {}", message, remedy);
 }
 
+std::string NamingSource(std::string remedy, const Options& options) {
+  constexpr std::string_view kSetting = "[source] dsn";
+  if (!options.dsn_is_option) return remedy;
+  for (size_t at = remedy.find(kSetting); at != std::string::npos; at = remedy.find(kSetting, at)) {
+    remedy.replace(at, kSetting.size(), "--source");
+  }
+  return remedy;
+}
+
 base::Result<std::unique_ptr<pg::Connection>> Connect(const Options& options) {
   pg::OpenFailure failure;
   auto connection = pg::Connection::Open({options.dsn, false, options.connect_timeout_ms, nullptr}, &failure);
   if (connection) return connection;
   std::string remedy = pg::RemedyFor(failure.error, failure.user, failure.database);
   if (remedy.empty() && connection.error().code == base::ErrorCode::kUnavailable) {
-    remedy = "check that PostgreSQL runs and that the connection string names it";
+    remedy = "check that PostgreSQL runs and that [source] dsn names it";
   }
-  return base::Fail(connection.error().code, WithRemedy(connection.error().message, remedy));
+  return base::Fail(connection.error().code,
+                    WithRemedy(connection.error().message, NamingSource(remedy, options)));
 }
 
 base::Result<std::vector<Check>> CheckServer(pg::Connection* connection, const Options& options,
@@ -144,6 +167,25 @@ base::Result<std::vector<Check>> CheckServer(pg::Connection* connection, const O
   Add(pg::CheckSlot(slot, options.slot, settings.database), &checks);
   if (!slot.exists) RETURN_IF_ERROR(AddBlockers(connection, &checks));
   if (!options.data_dir.empty()) checks.push_back(CheckDataDir(options.data_dir));
+  if (!options.socket.empty()) checks.push_back(CheckSocketDir(options.socket));
+  for (Check& check : checks) check.remedy = NamingSource(check.remedy, options);
+  return checks;
+}
+
+base::Result<std::vector<Check>> CheckOtherTables(pg::Connection* connection, const Options& options) {
+  ASSIGN_OR_RETURN(const pg::Publication publication, pg::ReadPublication(connection, options.publication));
+  ASSIGN_OR_RETURN(const auto relations, pg::ReadUserRelations(connection));
+  std::set<uint32_t> published;
+  for (const pg::TableFacts& table : publication.tables) published.insert(table.oid);
+  std::vector<Check> checks;
+  for (const pg::TableFacts& table : relations) {
+    if ((table.kind != 'r' && table.kind != 'p') || published.count(table.oid) != 0) continue;
+    const pg::TableVerdict verdict = pg::JudgeTable(table);
+    checks.push_back({"table " + table.DisplayName(), CheckResult::kWarning,
+                      "not followed: " + (verdict.usable ? "it is not in the publication" : verdict.reason),
+                      verdict.usable ? "a new first copy with it (docs/operations.md, \"Adding a table\")"
+                                     : verdict.remedy});
+  }
   return checks;
 }
 

@@ -13,6 +13,9 @@ namespace varve::setup {
 // the message.
 base::Result<std::unique_ptr<pg::Connection>> Connect(const Options& options);
 
+// A remedy that names where the connection string stands.
+std::string NamingSource(std::string remedy, const Options& options);
+
 // The message with the remedy behind it.
 std::string WithRemedy(std::string message, const std::string& remedy);
 

@@ -15,8 +15,10 @@ std::string MebibytesText(int64_t bytes) { return fmt::format("{} MiB", (bytes +
 
 void CheckSlotInUse(const pg::SlotState& slot, const std::string& name, std::vector<Check>* checks) {
   if (!slot.exists) {
-    checks->push_back({"slot", CheckResult::kWarning, fmt::format("slot {} does not exist", name),
-                       "varved makes it at its first start; if it ran before, its history has ended"});
+    checks->push_back(
+        {"slot", CheckResult::kWarning, fmt::format("slot {} does not exist", name),
+         "varved makes it at its first start; if it ran before, its history has ended: move its data "
+         "directory away (docs/operations.md, \"A new first copy\")"});
     return;
   }
   if (slot.active) {
@@ -46,6 +48,8 @@ base::Result<DoctorReport> Doctor(const Options& options) {
   ASSIGN_OR_RETURN(const auto connection, Connect(options));
   DoctorReport report;
   ASSIGN_OR_RETURN(report.checks, CheckServer(connection.get(), options, false));
+  ASSIGN_OR_RETURN(const std::vector<Check> others, CheckOtherTables(connection.get(), options));
+  report.checks.insert(report.checks.end(), others.begin(), others.end());
   ASSIGN_OR_RETURN(const pg::SlotState slot, pg::ReadSlot(connection.get(), options.slot));
   report.slot.exists = slot.exists;
   report.slot.active = slot.active;
@@ -92,7 +96,8 @@ base::Result<DetachReport> Detach(const Options& options, const std::string& con
   }
   if (!options.data_dir.empty()) {
     report.remains.push_back(
-        fmt::format("the history in {}; it stays readable up to where it ends, and cannot be continued",
+        fmt::format("the history in {}; it stays readable up to where it ends, and cannot be continued: "
+                    "move it away before varved starts again",
                     options.data_dir));
   }
   if (!config_path.empty()) report.remains.push_back("the configuration in " + config_path);

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: PostgreSQL
-#include <grp.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -19,8 +11,9 @@
 
 #include "sidecar/pg/preflight.h"
 #include "sidecar/pg/server_state.h"
+#include "sidecar/setup/config_file.h"
 #include "sidecar/setup/connect.h"
-#include "sidecar/setup/pattern.h"
+#include "sidecar/setup/plan.h"
 #include "sidecar/setup/setup.h"
 
 namespace varve::setup {
@@ -28,58 +21,6 @@ namespace {
 
 using base::ErrorCode;
 using base::Fail;
-
-// What init will do to the publication.
-struct Plan {
-  std::vector<pg::TableFacts> add;
-  std::vector<LeftOutTable> left_out;
-  std::vector<std::string> already;  // in the publication
-};
-
-bool IsChosen(const std::vector<std::string>& patterns, const pg::TableFacts& table,
-              std::set<std::string>* unused) {
-  bool chosen = patterns.empty();
-  for (const std::string& pattern : patterns) {
-    if (!FitsTablePattern(pattern, table.schema, table.name)) continue;
-    chosen = true;
-    unused->erase(pattern);
-  }
-  return chosen;
-}
-
-base::Result<Plan> MakePlan(const pg::Publication& publication, const std::vector<pg::TableFacts>& tables,
-                            const InitOptions& options, const std::string& user) {
-  Plan plan;
-  std::set<uint32_t> present;
-  for (const pg::TableFacts& table : publication.tables) {
-    present.insert(table.oid);
-    plan.already.push_back(table.DisplayName());
-  }
-  std::set<std::string> unused(options.tables.begin(), options.tables.end());
-  for (const pg::TableFacts& table : tables) {
-    if (!IsChosen(options.tables, table, &unused) || present.count(table.oid) != 0) continue;
-    // Of a partitioned table nobody asked for by name, the partitions are in the list themselves.
-    if (table.kind == 'p' && options.tables.empty()) continue;
-    const pg::TableVerdict verdict = pg::JudgeTable(table);
-    if (!verdict.usable) {
-      plan.left_out.push_back({table.DisplayName(), verdict.reason, verdict.remedy});
-    } else if (!table.is_owned) {
-      plan.left_out.push_back({table.DisplayName(), fmt::format("role {} does not own it", user),
-                               "run varve init with a connection string of its owner or of a superuser"});
-    } else if (publication.all_tables) {
-      plan.left_out.push_back(
-          {table.DisplayName(), "the publication is FOR ALL TABLES and yet lacks it", ""});
-    } else {
-      plan.add.push_back(table);
-    }
-  }
-  if (!unused.empty()) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("no table fits {}; write name (of schema public) or schema.name, with * and ?",
-                            pg::QuoteLiteral(*unused.begin())));
-  }
-  return plan;
-}
 
 std::string TableList(const std::vector<pg::TableFacts>& tables, const char* before_each) {
   std::string list;
@@ -116,8 +57,12 @@ std::vector<std::string> GrantsFor(const pg::ServerSettings& settings, const pg:
   if (settings.is_superuser) return grants;
   const std::string user = pg::QuoteIdentifier(settings.user);
   if (!settings.has_replication) grants.push_back(fmt::format("alter role {} replication;", user));
+  if (!publication.exists && !settings.can_create_in_database) {
+    grants.push_back(
+        fmt::format("grant create on database {} to {};", pg::QuoteIdentifier(settings.database), user));
+  }
   std::vector<pg::TableFacts> unreadable;
-  for (const auto* tables : {&publication.tables, &plan.add}) {
+  for (const auto* tables : {&publication.tables, &plan.add, &plan.foreign}) {
     std::copy_if(tables->begin(), tables->end(), std::back_inserter(unreadable),
                  [](const pg::TableFacts& table) { return !table.can_select; });
   }
@@ -134,73 +79,88 @@ std::vector<std::string> GrantsFor(const pg::ServerSettings& settings, const pg:
   return grants;
 }
 
-std::optional<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+base::Status CheckConfigFile(const InitOptions& options, const std::optional<std::string>& present,
+                             const std::string& text) {
+  if (options.overwrite_config || !present || *present == text) return {};
+  return Fail(ErrorCode::kExists,
+              fmt::format("config file {} exists and says something else; remedy: move it away, give another "
+                          "path with --config, or replace it with --overwrite",
+                          options.config_path));
 }
 
-// It may hold a password: only its owner reads it, and where root writes it, the group that varved runs in.
-void LetServerGroupRead(int fd) {
-  const group* entry = geteuid() == 0 ? getgrnam("postgres") : nullptr;
-  if (entry != nullptr && fchown(fd, 0, entry->gr_gid) == 0) (void)fchmod(fd, 0640);
-}
-
-// Whole or not at all: written beside, synced, renamed.
-base::Status WriteFile(const std::string& path, const std::string& text) {
-  std::error_code ignored;  // mkstemp says what is wrong
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  std::string beside = path + ".XXXXXX";
-  const int fd = mkstemp(beside.data());
-  const auto failed = [&](int error) -> base::Status {
-    return Fail(
-        ErrorCode::kForbidden,
-        fmt::format("config file {} cannot be written: {}; remedy: make its directory, or give another "
-                    "path with --config",
-                    path, std::strerror(error)));
-  };
-  if (fd < 0) return failed(errno);
-  LetServerGroupRead(fd);
-  size_t written = 0;
-  int error = 0;
-  while (written < text.size() && error == 0) {
-    const ssize_t bytes = write(fd, text.data() + written, text.size() - written);
-    if (bytes < 0 && errno != EINTR) error = errno;
-    if (bytes > 0) written += static_cast<size_t>(bytes);
-  }
-  if (error == 0 && fsync(fd) != 0) error = errno;
-  close(fd);
-  if (error == 0 && std::rename(beside.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return {};
-  unlink(beside.c_str());
-  return failed(error);
-}
-
-base::Status CheckConfigFile(const InitOptions& options, const std::string& text) {
-  if (!options.write_config || options.overwrite_config) return {};
-  const auto present = ReadFile(options.config_path);
-  if (!present || *present == text) return {};
-  return Fail(
-      ErrorCode::kExists,
-      fmt::format("config file {} exists and says something else; remedy: move it away, give another path "
-                  "with --config, or let it be overwritten",
-                  options.config_path));
-}
-
+// What can fail without a trace comes first: the file is written beside its place before the publication is
+// changed.
 base::Status Change(pg::Connection* connection, const InitOptions& options,
                     const pg::Publication& publication, const Plan& plan, InitReport* report) {
-  RETURN_IF_ERROR(CheckConfigFile(options, report->config_text));
+  ConfigFile file(options.config_path);
+  if (options.write_config) {
+    const std::optional<std::string> present = file.Read();
+    RETURN_IF_ERROR(CheckConfigFile(options, present, report->config_text));
+    report->config_present = present == report->config_text;
+    if (!report->config_present) RETURN_IF_ERROR(file.Prepare(report->config_text));
+  }
   RETURN_IF_ERROR(ChangePublication(connection, plan, options.server.publication, publication.exists));
   report->publication_created = !publication.exists;
   for (const pg::TableFacts& table : plan.add) report->added.push_back(table.DisplayName());
   report->tables.insert(report->tables.end(), report->added.begin(), report->added.end());
   std::sort(report->tables.begin(), report->tables.end());
-  if (options.write_config && ReadFile(options.config_path) != report->config_text) {
-    RETURN_IF_ERROR(WriteFile(options.config_path, report->config_text));
+  if (options.write_config && !report->config_present) {
+    const base::Status put = file.Put();
+    if (!put) {
+      return Fail(put.error().code,
+                  fmt::format("{}; publication {} {}, only the config file is missing", put.error().message,
+                              pg::QuoteIdentifier(options.server.publication),
+                              publication.exists ? "is in order" : "was created"));
+    }
     report->config_written = true;
   }
   report->next_step = fmt::format("varved --config {}", options.config_path);
   return {};
+}
+
+// A publication with no tables would be made, and varved would wait for ever.
+base::Status CheckAnyTable(const pg::Publication& publication, const Plan& plan) {
+  if (!plan.add.empty() || !plan.already.empty() || publication.all_tables) return {};
+  std::string reasons;
+  for (const LeftOutTable& table : plan.left_out) {
+    reasons += "; " + WithRemedy(table.table + ": " + table.reason, table.remedy);
+  }
+  return Fail(ErrorCode::kInvalidArgument,
+              reasons.empty() ? "the database has no table: create one with a primary key first"
+                              : "none of the tables can be followed" + reasons);
+}
+
+// What shows that there is a history, which lacks tables that are added now; empty: this is the first setup.
+std::string HistorySign(const pg::SlotState& slot, const Options& options) {
+  if (slot.exists && slot.plugin == pg::kPluginName) return fmt::format("slot {} exists", options.slot);
+  std::error_code error;
+  const bool store = std::filesystem::exists(options.data_dir + "/store/CURRENT", error);
+  return store ? fmt::format("{} holds one", options.data_dir) : "";
+}
+
+// Rights that only the making of the publication needs; what can be followed stands in the way of nothing.
+void AddInitRights(const pg::ServerSettings& settings, const pg::Publication& publication, const Plan& plan,
+                   const std::string& name, std::vector<Check>* checks) {
+  if (!publication.exists && !settings.can_create_in_database) {
+    checks->push_back(
+        {"create", CheckResult::kFailed,
+         fmt::format("role {} may not make a publication in database {}", settings.user, settings.database),
+         fmt::format("grant create on database {} to {};", pg::QuoteIdentifier(settings.database),
+                     pg::QuoteIdentifier(settings.user))});
+  }
+  if (!plan.foreign.empty() && plan.add.empty() && publication.tables.empty()) {
+    checks->push_back(
+        {"owner", CheckResult::kFailed,
+         fmt::format(
+             "role {} owns none of the {} tables that could be followed, and only their owner may put "
+             "them into a publication",
+             settings.user, plan.foreign.size()),
+         fmt::format("as their owner or as a superuser: {}{};",
+                     publication.exists
+                         ? fmt::format("alter publication {} add table ", pg::QuoteIdentifier(name))
+                         : fmt::format("create publication {} for table ", pg::QuoteIdentifier(name)),
+                     TableList(plan.foreign, "only "))});
+  }
 }
 
 // The configuration takes no relative paths: varved may be started elsewhere.
@@ -211,6 +171,31 @@ std::string AbsolutePath(const std::string& path, const char* otherwise) {
   return error ? path : absolute.lexically_normal().string();
 }
 
+base::Status Run(pg::Connection* connection, const InitOptions& options, InitReport* report) {
+  ASSIGN_OR_RETURN(report->checks, CheckServer(connection, options.server, true));
+  ASSIGN_OR_RETURN(const pg::ServerSettings settings, pg::ReadServerSettings(connection));
+  ASSIGN_OR_RETURN(const pg::Publication publication,
+                   pg::ReadPublication(connection, options.server.publication));
+  ASSIGN_OR_RETURN(const pg::SlotState slot, pg::ReadSlot(connection, options.server.slot));
+  ASSIGN_OR_RETURN(const auto relations, pg::ReadUserRelations(connection));
+  ASSIGN_OR_RETURN(
+      const Plan plan,
+      MakePlan({&publication, &relations, settings.user, HistorySign(slot, options.server)}, options.tables));
+  AddInitRights(settings, publication, plan, options.server.publication, &report->checks);
+  report->ready = Passed(report->checks);
+  report->tables = plan.already;
+  report->left_out = plan.left_out;
+  report->grants = GrantsFor(settings, publication, plan);
+  report->config_path = options.config_path;
+  report->config_text = ConfigText(options);
+  if (!report->ready) {
+    report->next_step = "put right what failed, then varve init again; nothing was changed";
+    return {};
+  }
+  RETURN_IF_ERROR(CheckAnyTable(publication, plan));
+  return Change(connection, options, publication, plan, report);
+}
+
 }  // namespace
 
 base::Result<InitReport> Init(const InitOptions& given) {
@@ -219,26 +204,13 @@ base::Result<InitReport> Init(const InitOptions& given) {
   options.server.data_dir = AbsolutePath(given.server.data_dir, "/var/lib/varve/main");
   options.http_socket = AbsolutePath(given.http_socket, "/run/varve/main/http.sock");
   options.config_path = AbsolutePath(given.config_path, "/etc/varve/varve.toml");
+  options.server.socket = options.http_socket;
   InitReport report;
-  ASSIGN_OR_RETURN(report.checks, CheckServer(connection.get(), options.server, true));
-  ASSIGN_OR_RETURN(const pg::ServerSettings settings, pg::ReadServerSettings(connection.get()));
-  ASSIGN_OR_RETURN(const pg::Publication publication,
-                   pg::ReadPublication(connection.get(), options.server.publication));
-  ASSIGN_OR_RETURN(const auto tables, pg::ReadUserTables(connection.get()));
-  ASSIGN_OR_RETURN(Plan plan, MakePlan(publication, tables, options, settings.user));
-  report.ready = Passed(report.checks);
-  report.tables = plan.already;
-  report.left_out = plan.left_out;
-  report.grants = GrantsFor(settings, publication, plan);
-  report.hba_line = pg::HbaLine(settings.user, settings.database, connection->host());
-  report.config_path = options.config_path;
-  report.config_text = ConfigText(options);
-  if (!report.ready) {
-    report.next_step = "put right what failed, then varve init again; nothing was changed";
-    return report;
-  }
-  RETURN_IF_ERROR(Change(connection.get(), options, publication, plan, &report));
-  return report;
+  const base::Status done = Run(connection.get(), options, &report);
+  if (done) return report;
+  // Put, the last step, says itself what was done before it.
+  const bool changed = !report.added.empty() || report.publication_created;
+  return Fail(done.error().code, done.error().message + (changed ? "" : "; nothing was changed"));
 }
 
 }  // namespace varve::setup

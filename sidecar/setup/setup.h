@@ -27,10 +27,12 @@ struct Check {
 };
 
 struct Options {
-  std::string dsn;  // libpq connection string or URI
+  std::string dsn;             // libpq connection string or URI
+  bool dsn_is_option = false;  // it was given as --source: remedies name that instead of [source] dsn
   std::string publication = "varve";
   std::string slot = "varve";
   std::string data_dir;  // empty: not checked; for init: /var/lib/varve/main
+  std::string socket;    // of varved's HTTP; empty: not checked
   bool allow_synchronous = false;
   int connect_timeout_ms = 10'000;
 };
@@ -39,19 +41,21 @@ struct Options {
 // publication that is missing is no fault. Errors: kUnavailable when the connection breaks.
 base::Result<std::vector<Check>> CheckServer(pg::Connection* connection, const Options& options,
                                              bool before_init);
+// One warning for each table of the database that the publication lacks: why, and what can be done.
+base::Result<std::vector<Check>> CheckOtherTables(pg::Connection* connection, const Options& options);
 // True when no check failed.
 bool Passed(const std::vector<Check>& checks);
 
 struct LeftOutTable {
   std::string table;  // schema.name
   std::string reason;
-  std::string remedy;
+  std::string remedy;  // empty where there is none
 };
 
 struct InitOptions {
   Options server;
-  std::vector<std::string> tables;  // patterns: name, schema.name, with * and ?; empty: every table with an
-                                    // identity. A name without schema means public.
+  std::vector<std::string> tables;  // patterns: name, schema.name, with * and ?; empty: every table with a
+                                    // key. A name without schema means public.
   std::string config_path = "/etc/varve/varve.toml";
   std::string http_socket;  // [http] socket; empty: /run/varve/main/http.sock
   bool write_config = true;
@@ -66,17 +70,19 @@ struct InitReport {
   std::vector<std::string> added;   // of these, added now
   std::vector<LeftOutTable> left_out;
   std::vector<std::string> grants;  // SQL that gives the role what varved needs
-  std::string hba_line;             // for pg_hba.conf
   std::string config_text;          // TOML
   std::string config_path;
   bool config_written = false;
-  std::string next_step;  // what to type next
+  bool config_present = false;  // not written, since the file says the same
+  std::string next_step;        // what to type next
 };
 
 // `varve init`: checks; when none fails, creates the publication or adds the tables to it (never one whose
-// updates would then fail) and writes the config file. Idempotent; never makes the slot. Errors:
-// kUnavailable (cannot connect), kInvalidArgument (pattern that matches nothing, publication of a kind that
-// cannot be followed), kForbidden (rights), kExists (config file with other contents).
+// updates would then fail) and writes the config file. Idempotent; never makes the slot. Once there is a
+// history nothing is added: such a table would not be in its first copy. Errors say what was changed, which
+// is nothing unless they name it: kUnavailable (cannot connect), kInvalidArgument (pattern that matches
+// nothing, or only tables that cannot be followed), kForbidden (rights), kExists (config file with other
+// contents), kConflict (tables are asked for and there is a history).
 base::Result<InitReport> Init(const InitOptions& options);
 
 // The text of a config file for these options, as they are.

@@ -36,6 +36,18 @@ std::vector<std::string> FailedNames(const ServerSettings& settings, const Prefl
 
 using Names = std::vector<std::string>;
 
+TEST_CASE("what is no logged table is refused with its reason") {
+  TableFacts table;
+  table.schema = "public";
+  table.name = "t";
+  table.has_primary_key = true;
+  CHECK(JudgeTable(table).usable);
+  table.persistence = 'u';
+  CHECK(JudgeTable(table).remedy == "alter table \"public\".\"t\" set logged;");
+  table.kind = 'v';
+  CHECK(JudgeTable(table).reason.find("view") != std::string::npos);
+}
+
 TEST_CASE("a server that is ready fails no check") { CHECK(FailedNames(Good()).empty()); }
 
 TEST_CASE("each setting that stands in the way is named with its remedy") {
