@@ -146,7 +146,8 @@ Result<base::TableOid> Catalog::FindTable(std::string_view name, base::Position 
   }
   return Fail(
       ErrorCode::kNotTracked,
-      fmt::format("{} is not tracked: see `varve tables`; names are name (schema public) or schema.name",
+      fmt::format("{} is not tracked: `varve doctor` lists tables that are not followed and why; names are "
+                  "name (schema public) or schema.name",
                   wanted));
 }
 

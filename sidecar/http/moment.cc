@@ -111,7 +111,7 @@ base::Result<Moment> ResolveMoment(const Context& context, const history::Histor
   ASSIGN_OR_RETURN(const model::Reference parsed, model::ParseReference(reference, context.clock->Now()));
   if (!history.GetStatus().baseline_complete) {
     return Fail(ErrorCode::kUnavailable,
-                "the first copy is not complete yet; /v1/status shows how far it is");
+                "the first copy is not complete yet: see `varve status` (/v1/status) for how far it is");
   }
   if (wait.server) {
     RETURN_IF_ERROR(WaitForServer(context, history, wait.timeout));

@@ -50,7 +50,13 @@ Check CheckPlugin(pg::Connection* connection, const pg::ServerSettings& settings
           pg::RemedyFor(connection->last_error(), settings.user, settings.database)};
 }
 
-void AddTables(const pg::Publication& publication, std::vector<Check>* checks) {
+// What makes the table one that can be followed; a history that is there does not begin to follow it.
+std::string TableRemedy(const pg::TableVerdict& verdict, bool has_history) {
+  if (!has_history || verdict.remedy.empty()) return verdict.remedy;
+  return verdict.remedy + " then a new first copy (docs/operations.md)";
+}
+
+void AddTables(const pg::Publication& publication, bool has_history, std::vector<Check>* checks) {
   for (const pg::TableFacts& table : publication.tables) {
     const std::string name = "table " + table.DisplayName();
     const pg::TableVerdict verdict = pg::JudgeTable(table);
@@ -63,7 +69,7 @@ void AddTables(const pg::Publication& publication, std::vector<Check>* checks) {
               ? "; PostgreSQL refuses updates and deletes of it, since the publication publishes them"
               : "";
       checks->push_back({name, CheckResult::kWarning, fmt::format("not followed: {}{}", verdict.reason, harm),
-                         verdict.remedy});
+                         TableRemedy(verdict, has_history)});
     } else {
       checks->push_back({name, CheckResult::kOk, "has a key", ""});
     }
@@ -163,7 +169,7 @@ base::Result<std::vector<Check>> CheckServer(pg::Connection* connection, const O
   checks.push_back(CheckPlugin(connection, settings, slot));
   if (publication.exists || !before_init)
     Add(pg::CheckPublication(publication, options.publication, settings.user), &checks);
-  AddTables(publication, &checks);
+  AddTables(publication, slot.exists, &checks);
   Add(pg::CheckSlot(slot, options.slot, settings.database), &checks);
   if (!slot.exists) RETURN_IF_ERROR(AddBlockers(connection, &checks));
   if (!options.data_dir.empty()) checks.push_back(CheckDataDir(options.data_dir));
@@ -184,7 +190,7 @@ base::Result<std::vector<Check>> CheckOtherTables(pg::Connection* connection, co
     checks.push_back({"table " + table.DisplayName(), CheckResult::kWarning,
                       "not followed: " + (verdict.usable ? "it is not in the publication" : verdict.reason),
                       verdict.usable ? "a new first copy with it (docs/operations.md, \"Adding a table\")"
-                                     : verdict.remedy});
+                                     : TableRemedy(verdict, table.kind == 'r')});
   }
   return checks;
 }

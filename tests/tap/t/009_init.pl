@@ -112,6 +112,7 @@ like($out, qr/wal_level/, 'it lists what it looked at');
 like($out, qr/slot/, 'and the slot');
 like($out, qr/warning +table public\.$_->[0]: not followed: .*$_->[1]/, "and $_->[0], which is not followed")
   for [ 'keyless', 'no primary key' ], [ 'part', 'partitioned' ], [ 'scratch', 'unlogged' ];
+like($out, qr/keyless.*\n +-> .*add primary key .* then a new first copy/, 'with the whole cure');
 unlike($out, qr/public\.seen|public\.part_1: not/, 'but no view');
 my $json = JSON::PP::decode_json($varve->varve_ok(@doctor, '--json'));
 ok($json->{passed}, 'as JSON too');
@@ -173,6 +174,10 @@ like($varve->varve_ok(@init), qr/^  \+ public\.newt$/m, 'without it the table is
 $varve->start;
 is_deeply($varve->scan('newt', 'now'), [], 'and can be read');
 is_deeply($varve->scan('orders', 'now'), ['{"id": 7}'], 'as can the one that was broken');
+$varve->stop_varved;
+$varve->start_varved(VARVE_STORE_DATA_DIR => "$varve->{dir}/old", VARVE_SOURCE_DSN => 'host=/nowhere');
+$varve->wait_for('the old history answers', sub { ($varve->varve('scan', 'accounts'))[0] == 0 });
+is_deeply($varve->scan('accounts', 'now'), ['{"v": 1, "id": 1}'], 'the old history stays readable');
 $varve->stop_varved;
 
 # --- varved --check-config says all that varved would.

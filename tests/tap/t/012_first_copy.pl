@@ -63,7 +63,8 @@ system('rm', '-rf', "$varve->{dir}/data") == 0 or die 'rm';
 my $small = $varve->live_rows('small');
 begin_copy();
 $varve->sql('truncate small; insert into small values (7, 7)');
-$varve->wait_ready->catch_up;
+$varve->varve_ok('wait', '--timeout', 120);
+pass('varve wait waits for the first copy');
 $varve->same_rows('small', 'first', $small, 'small was copied before it was emptied');
 $varve->same_rows('small', 'now', $varve->live_rows('small'), 'and was emptied after that');
 like($varve->log_text, qr/dropping slot varve of a first copy that was not completed/,

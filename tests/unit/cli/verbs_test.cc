@@ -179,6 +179,22 @@ TEST_CASE("wait waits for varved to start") {
   std::filesystem::remove_all(directory);
 }
 
+TEST_CASE("wait waits for the first copy") {
+  World world;
+  world.ingest.SetServerLsn(base::Lsn{0x300});
+  world.history->SetComplete(false);
+  const Ran late = world.Run({"wait", "--timeout", "0.3"});
+  CHECK(late.status == 4);
+  CHECK(Has(late.err,
+            "unavailable: waited 0.3 s; --timeout SECONDS waits longer: the first copy is not complete"));
+  Ran ran;
+  std::thread waiting([&] { ran = world.Run({"wait", "--timeout", "30"}); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  world.history->SetComplete(true);
+  waiting.join();
+  CHECK(ran.out == "0/300\n");
+}
+
 TEST_CASE("a long cell is cut in a table and whole elsewhere") {
   const World world;
   const std::string wide(1000, 'x');

@@ -311,7 +311,8 @@ TEST_CASE("a table that is taken out of the publication, or came after the first
     CHECK(f.history->Tables().size() == 2);
     f.Reopen();
   }
-  CHECK(ErrorOf(f.history->FindTable("nope")).message.substr(0, 30) == "public.nope is not tracked: se");
+  CHECK(ErrorOf(f.history->FindTable("nope")).message.substr(0, 41) ==
+        "public.nope is not tracked: `varve doctor");
   // Only changes of tracked tables make an entry of the log.
   CHECK(f.Resolve("now")->position == Position{1200});
   CHECK(f.Resolve("now^")->position == Position{1000});

@@ -36,6 +36,13 @@ std::vector<std::string> FailedNames(const ServerSettings& settings, const Prefl
 
 using Names = std::vector<std::string>;
 
+TEST_CASE("a right that is missing on the database is granted by name") {
+  ServerError error;
+  error.sqlstate = "42501";
+  error.message = "permission denied for database shop";
+  CHECK(RemedyFor(error, "rep", "shop") == "grant create on database \"shop\" to \"rep\";");
+}
+
 TEST_CASE("what is no logged table is refused with its reason") {
   TableFacts table;
   table.schema = "public";
