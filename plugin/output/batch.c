@@ -342,7 +342,10 @@ batch_change(VarveOutput *output, const VarveEvent *event)
 		append_bytes(batch, &event->prefix, &change->old_offset, &change->old_length);
 	}
 	else if (event->entry == NULL)
+	{
 		change->relation = add_ref(batch, event->relid, 0);
+		append_bytes(batch, &event->content, &change->new_offset, &change->new_length);
+	}
 	else
 	{
 		if (event->entry->has_text && (event->new_tuple != NULL || event->old_tuple != NULL))

@@ -5,11 +5,15 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/transam.h"
+#include "access/tupdesc_details.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "nodes/nodes.h"
+#include "nodes/parsenodes.h"
+#include "optimizer/optimizer.h"
 #include "storage/sinval.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -63,8 +67,9 @@ is_row_type_used(Oid relid)
 /*
  * Tables that this transaction's own invalidations name, in order of oid. The callbacks of the
  * relation cache also hear of what other sessions do at present, which says nothing about this
- * place in the WAL. A change of a schema, a row type or an enum may concern any table, also one
- * that this session has not yet met: then all that are published are looked at.
+ * place in the WAL. A change of a schema, a row type, an enum or a publication may concern any
+ * table, also one that this session has not yet met: then all that are published are looked at,
+ * before and after.
  */
 static List *
 changed_tables(VarveOutput *output, ReorderBufferTXN *txn)
@@ -88,7 +93,9 @@ changed_tables(VarveOutput *output, ReorderBufferTXN *txn)
 				oids = lappend_oid(oids, message->rc.relId);
 			}
 		}
-		else if (message->id == NAMESPACEOID || message->id == ENUMOID)
+		else if (message->id == NAMESPACEOID || message->id == ENUMOID ||
+				 message->id == PUBLICATIONOID || message->id == PUBLICATIONRELMAP ||
+				 message->id == PUBLICATIONNAMESPACEMAP)
 			may_be_any = true;
 	}
 	if (may_be_any)
@@ -161,6 +168,33 @@ visibility_now(ReorderBufferTXN *txn)
 	return visibility;
 }
 
+static void
+note_table_before(VarveOutput *output, Oid relid)
+{
+	VarveTableBefore *table = &output->tables_before[output->tables_before_count++];
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Form_pg_class form;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	form = (Form_pg_class)GETSTRUCT(tuple);
+	table->relid = relid;
+	table->file_node = form->relfilenode;
+	table->attribute_count = form->relnatts;
+	ReleaseSysCache(tuple);
+}
+
+static void
+forget_before(VarveOutput *output)
+{
+	if (output->tables_before != NULL)
+		pfree(output->tables_before);
+	output->tables_before = NULL;
+	output->tables_before_count = 0;
+	list_free(output->others_before);
+	output->others_before = NIL;
+}
+
 void
 varve_definitions_begin(VarveOutput *output, ReorderBufferTXN *txn)
 {
@@ -169,21 +203,22 @@ varve_definitions_begin(VarveOutput *output, ReorderBufferTXN *txn)
 	ListCell *cell;
 
 	/* A concurrent abort may have kept the last transaction from ending. */
-	list_free(output->tables_before);
-	list_free(output->others_before);
-	output->tables_before = NIL;
-	output->others_before = NIL;
+	forget_before(output);
 	output->visibility_before = visibility_now(txn);
+	output->tables_before = MemoryContextAlloc(output->ctx->context, Max(list_length(changed), 1) *
+																		 sizeof(VarveTableBefore));
 	foreach (cell, changed)
 	{
 		RelationState state = relation_state(lfirst_oid(cell));
 
-		MemoryContextSwitchTo(output->ctx->context);
 		if (state == RELATION_TABLE)
-			output->tables_before = lappend_oid(output->tables_before, lfirst_oid(cell));
+			note_table_before(output, lfirst_oid(cell));
 		else if (state == RELATION_OTHER)
+		{
+			MemoryContextSwitchTo(output->ctx->context);
 			output->others_before = lappend_oid(output->others_before, lfirst_oid(cell));
-		MemoryContextSwitchTo(output->change_context);
+			MemoryContextSwitchTo(output->change_context);
+		}
 	}
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(output->change_context);
@@ -200,6 +235,24 @@ contains(const List *oids, Oid relid)
 								  (int (*)(const void *, const void *))compare_oids) != NULL;
 }
 
+static int
+compare_relid(const void *key, const void *table)
+{
+	Oid left = *(const Oid *)key;
+	Oid right = ((const VarveTableBefore *)table)->relid;
+
+	return left < right ? -1 : left > right;
+}
+
+static const VarveTableBefore *
+table_before(const VarveOutput *output, Oid relid)
+{
+	if (output->tables_before_count == 0)
+		return NULL;
+	return bsearch(&relid, output->tables_before, output->tables_before_count,
+				   sizeof(VarveTableBefore), compare_relid);
+}
+
 /*
  * Indexes, TOAST tables and temporary tables come and go, and what the transaction made itself
  * nobody has heard of. What was neither there before nor made here was made by another transaction
@@ -213,7 +266,7 @@ was_table(VarveOutput *output, Oid relid, const VarveVisibility *now)
 
 	if (staged != NULL)
 		return !staged->dropped;
-	if (contains(output->tables_before, relid))
+	if (table_before(output, relid) != NULL)
 		return true;
 	if (contains(output->others_before, relid))
 		return false;
@@ -265,7 +318,63 @@ emit_untrack(VarveOutput *output, VarveRelationEntry *entry)
 		return;
 	event.op = VARVE_OP_UNTRACK;
 	event.relid = entry->relid;
+	if (entry->refusal != NULL)
+		event.content = (VarveBytes){entry->refusal, strlen(entry->refusal)};
 	varve_emit(output, &event);
+}
+
+void
+varve_definitions_unpublished(VarveOutput *output, VarveRelationEntry *entry)
+{
+	if (entry->refusal != NULL || table_before(output, entry->relid) != NULL)
+		emit_untrack(output, entry);
+}
+
+void
+varve_definitions_truncated(VarveOutput *output, Oid relid)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(output->ctx->context);
+
+	output->truncated = list_append_unique_oid(output->truncated, relid);
+	MemoryContextSwitchTo(old_context);
+}
+
+/* A new column that gave its constant default to the rows that were there, which are kept as
+ * attmissingval until the table is written anew. */
+static bool
+lost_missing_value(const TupleConstr *constraints, int attnum)
+{
+	if (constraints->missing != NULL && constraints->missing[attnum - 1].am_present)
+		return false;
+	for (int i = 0; i < constraints->num_defval; i++)
+	{
+		if (constraints->defval[i].adnum == attnum)
+			return !contain_volatile_functions(stringToNode(constraints->defval[i].adbin));
+	}
+	return false;
+}
+
+/*
+ * ADD COLUMN ... DEFAULT and then CLUSTER or VACUUM FULL of the same table in one transaction: the
+ * value that older rows have got is in their new copies only, which are not decoded.
+ */
+static bool
+lost_missing_values(VarveOutput *output, Relation relation)
+{
+	Oid relid = RelationGetRelid(relation);
+	const VarveTableBefore *before = table_before(output, relid);
+	TupleDesc descriptor = RelationGetDescr(relation);
+
+	if (before == NULL || before->file_node == relation->rd_rel->relfilenode ||
+		before->attribute_count >= descriptor->natts || descriptor->constr == NULL ||
+		list_member_oid(output->rewritten, relid) || list_member_oid(output->truncated, relid))
+		return false;
+	for (int attnum = before->attribute_count + 1; attnum <= descriptor->natts; attnum++)
+	{
+		if (lost_missing_value(descriptor->constr, attnum))
+			return true;
+	}
+	return false;
 }
 
 static void
@@ -273,14 +382,25 @@ emit_definition(VarveOutput *output, Oid relid, const VarveVisibility *now)
 {
 	Relation relation = RelationIdGetRelation(relid);
 	VarveRelationEntry *entry;
+	bool lost_values;
 
 	if (!RelationIsValid(relation))
 		elog(ERROR, "could not open relation with OID %u", relid);
 	entry = varve_relation_get(output->relations, relation);
+	lost_values = entry->published && lost_missing_values(output, relation);
 	RelationClose(relation);
+	if (lost_values)
+	{
+		VarveEvent event = {0};
+
+		event.op = VARVE_OP_REWRITE;
+		event.relid = relid;
+		event.entry = entry;
+		varve_emit(output, &event);
+	}
 	if (entry->published)
 		emit_relation(output, entry);
-	else if (was_table(output, relid, now))
+	else if (entry->refusal != NULL || was_table(output, relid, now))
 		emit_untrack(output, entry);
 }
 
@@ -294,13 +414,26 @@ emit_drop(VarveOutput *output, Oid relid)
 	varve_emit(output, &event);
 }
 
+/* What is to be looked at where a transaction ends: what it changed, and what was published before
+ * it changed something that may concern any table. */
+static List *
+tables_to_tell(VarveOutput *output, ReorderBufferTXN *txn)
+{
+	List *oids = changed_tables(output, txn);
+
+	for (int i = 0; i < output->tables_before_count; i++)
+		oids = list_append_unique_oid(oids, output->tables_before[i].relid);
+	list_sort(oids, compare_oids);
+	return oids;
+}
+
 void
 varve_definitions_commit(VarveOutput *output, ReorderBufferTXN *txn)
 {
 	VarveVisibility now = visibility_now(txn);
 	ListCell *cell;
 
-	foreach (cell, changed_tables(output, txn))
+	foreach (cell, tables_to_tell(output, txn))
 	{
 		Oid relid = lfirst_oid(cell);
 		RelationState state = relation_state(relid);
@@ -309,9 +442,9 @@ varve_definitions_commit(VarveOutput *output, ReorderBufferTXN *txn)
 			emit_definition(output, relid, &now);
 		else if (state == RELATION_MISSING && was_table(output, relid, &now))
 			emit_drop(output, relid);
+		/* SET UNLOGGED. */
+		else if (state == RELATION_OTHER && table_before(output, relid) != NULL)
+			emit_untrack(output, varve_relation_enter(output->relations, relid));
 	}
-	list_free(output->tables_before);
-	list_free(output->others_before);
-	output->tables_before = NIL;
-	output->others_before = NIL;
+	forget_before(output);
 }

@@ -8,10 +8,22 @@ note_announced(VarveOutput *output, const VarveEvent *event)
 {
 	VarveRelationEntry *entry = event->entry;
 
-	if (entry != NULL)
+	if (event->op == VARVE_OP_RELATION)
 	{
 		entry->announced = VARVE_ANNOUNCED_DESCRIPTION;
 		entry->announced_description = entry->definition.description;
+	}
+	else if (entry != NULL)
+	{
+		/*
+		 * Rows do not say what the table is: those of a transaction that began before another one's
+		 * DDL come after it, as they were.
+		 */
+		if (entry->announced == VARVE_ANNOUNCED_NOTHING)
+		{
+			entry->announced = VARVE_ANNOUNCED_DESCRIPTION;
+			entry->announced_description = 0;
+		}
 	}
 	else if (event->op == VARVE_OP_UNTRACK)
 		varve_relation_enter(output->relations, event->relid)->announced =

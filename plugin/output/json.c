@@ -266,17 +266,6 @@ json_begin(VarveOutput *output, const VarveEventTransaction *transaction)
 	end_line(output);
 }
 
-/* What the client sees of a table counts for the session; what it is told, for a transaction. */
-static bool
-is_shown(const VarveOutput *output, const VarveRelationEntry *entry)
-{
-	if (entry->shown_description != entry->definition.description)
-		return false;
-	return output->staged != NULL ||
-		   (entry->announced == VARVE_ANNOUNCED_DESCRIPTION &&
-			entry->announced_description == entry->definition.description);
-}
-
 static void
 json_change(VarveOutput *output, const VarveEvent *event)
 {
@@ -285,7 +274,8 @@ json_change(VarveOutput *output, const VarveEvent *event)
 
 	if (!output->transaction.non_transactional)
 		varve_output_need_settings(output);
-	if (entry != NULL && (event->op == VARVE_OP_RELATION || !is_shown(output, entry)))
+	if (entry != NULL && (event->op == VARVE_OP_RELATION ||
+						  entry->shown_description != entry->definition.description))
 		write_relation(output, entry, event->op == VARVE_OP_RELATION ? event : NULL);
 	if (event->op == VARVE_OP_RELATION)
 		return;
@@ -298,6 +288,12 @@ json_change(VarveOutput *output, const VarveEvent *event)
 	{
 		varve_json_key(out, "oid");
 		appendStringInfo(out, "%u", event->relid);
+		if (event->content.data != NULL)
+			varve_json_text(out, "reason", event->content.data);
+		/* If it comes back, it is described again. */
+		entry = varve_relation_find(output->relations, event->relid);
+		if (entry != NULL)
+			entry->shown_description = 0;
 	}
 	else
 	{

@@ -104,6 +104,8 @@ varve_output_open(VarveOutput *output, ReorderBufferTXN *txn, VarveStage stage)
 	output->begun = false;
 	list_free(output->rewritten);
 	output->rewritten = NIL;
+	list_free(output->truncated);
+	output->truncated = NIL;
 	output->settings_level = 0;
 	if (stage != VARVE_STAGE_STREAMED)
 		output->unreported_changes = 0;
@@ -128,6 +130,8 @@ varve_output_close(VarveOutput *output, ReorderBufferTXN *txn)
 	output->settings_level = 0;
 	list_free(output->rewritten);
 	output->rewritten = NIL;
+	list_free(output->truncated);
+	output->truncated = NIL;
 	if (output->staged != NULL && output->begun)
 		output->staged->next_seq = output->next_seq;
 }
@@ -161,26 +165,26 @@ emit_rewrite(VarveOutput *output, Oid relid)
 	RelationClose(relation);
 	if (event.entry->published)
 		varve_emit(output, &event);
+	else
+		varve_definitions_unpublished(output, event.entry);
 }
 
-static bool
+static void
 set_event_tuples(VarveEvent *event, const ReorderBufferChange *change)
 {
-	const PublicationActions *actions = &event->entry->actions;
-
 	event->new_tuple = varve_change_tuple(change->data.tp.newtuple);
 	event->old_tuple = varve_change_tuple(change->data.tp.oldtuple);
 	switch (change->action)
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:
 			event->op = VARVE_OP_INSERT;
-			return actions->pubinsert;
+			break;
 		case REORDER_BUFFER_CHANGE_UPDATE:
 			event->op = VARVE_OP_UPDATE;
-			return actions->pubupdate;
+			break;
 		case REORDER_BUFFER_CHANGE_DELETE:
 			event->op = VARVE_OP_DELETE;
-			return actions->pubdelete;
+			break;
 		default:
 			elog(ERROR, "unexpected kind of change: %d", (int)change->action);
 	}
@@ -195,8 +199,11 @@ varve_output_emit_change(VarveOutput *output, Relation relation, ReorderBufferCh
 	event.entry = varve_relation_get(output->relations, relation);
 	if (event.entry->is_transient)
 		emit_rewrite(output, relation->rd_rel->relrewrite);
-	else if (event.entry->published && set_event_tuples(&event, change))
+	else if (!event.entry->published)
+		varve_definitions_unpublished(output, event.entry);
+	else
 	{
+		set_event_tuples(&event, change);
 		event.relid = RelationGetRelid(relation);
 		event.descriptor = RelationGetDescr(relation);
 		if (event.old_tuple != NULL && event.entry->identity == REPLICA_IDENTITY_FULL)
@@ -224,8 +231,12 @@ varve_output_emit_truncate(VarveOutput *output, int count, Relation relations[],
 		VarveEvent event = {0};
 
 		event.entry = varve_relation_get(output->relations, relations[i]);
-		if (!event.entry->published || !event.entry->actions.pubtruncate)
+		if (!event.entry->published)
+		{
+			varve_definitions_unpublished(output, event.entry);
 			continue;
+		}
+		varve_definitions_truncated(output, RelationGetRelid(relations[i]));
 		event.op = VARVE_OP_TRUNCATE;
 		event.relid = RelationGetRelid(relations[i]);
 		if (change->data.truncate.cascade)

@@ -124,6 +124,14 @@ typedef struct VarveVisibility
 	int others; /* transactions from xmin on that are shown */
 } VarveVisibility;
 
+/* A table as it was before the transaction in hand. */
+typedef struct VarveTableBefore
+{
+	Oid relid;
+	Oid file_node;
+	int16 attribute_count;
+} VarveTableBefore;
+
 typedef struct VarveOutput VarveOutput;
 
 /*
@@ -162,8 +170,10 @@ struct VarveOutput
 	bool begun;
 	uint32 next_seq;
 	List *rewritten; /* oids of tables whose rewrite was reported */
+	List *truncated; /* oids of tables that it emptied */
 	int settings_level;
-	List *tables_before; /* of those that it changed; oids in order */
+	VarveTableBefore *tables_before; /* of those that it changed, in order of oid */
+	int tables_before_count;
 	List *others_before; /* relations that are not tables of ours */
 	VarveVisibility visibility_before;
 	int unreported_changes; /* since the client last heard of us */
@@ -215,3 +225,12 @@ extern void varve_staged_forget_tables(VarveStaged *staged);
  */
 extern void varve_definitions_begin(VarveOutput *output, ReorderBufferTXN *txn);
 extern void varve_definitions_commit(VarveOutput *output, ReorderBufferTXN *txn);
+
+/*
+ * definitions.c: a change that is not emitted. Where the table was followed, or would be but for
+ * what varve does not support, it is not from here on: UNTRACK.
+ */
+extern void varve_definitions_unpublished(VarveOutput *output, VarveRelationEntry *entry);
+
+/* definitions.c: the transaction empties the table. */
+extern void varve_definitions_truncated(VarveOutput *output, Oid relid);

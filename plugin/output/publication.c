@@ -96,21 +96,9 @@ load_if_needed(VarvePublications *publications)
 		load_publications(publications);
 }
 
-static void
-refuse_partition_root(const Publication *publication, Relation relation)
-{
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		 errmsg("publication \"%s\" publishes partition \"%s\" via its root, which varve does not "
-				"support",
-				publication->name, RelationGetRelationName(relation)),
-		 errhint("Use ALTER PUBLICATION ... SET (publish_via_partition_root = false).")));
-}
-
 /* Members with a row filter or a column list would need rows dropped, changed and cut. */
-static void
-refuse_filters(const Publication *publication, Oid member)
+static const char *
+filter_of(const Publication *publication, Oid member)
 {
 	HeapTuple tuple = SearchSysCache2(PUBLICATIONRELMAP, ObjectIdGetDatum(member),
 									  ObjectIdGetDatum(publication->oid));
@@ -118,18 +106,13 @@ refuse_filters(const Publication *publication, Oid member)
 	bool no_columns;
 
 	if (!HeapTupleIsValid(tuple))
-		return;
+		return NULL;
 	(void)SysCacheGetAttr(PUBLICATIONRELMAP, tuple, Anum_pg_publication_rel_prqual, &no_filter);
 	(void)SysCacheGetAttr(PUBLICATIONRELMAP, tuple, Anum_pg_publication_rel_prattrs, &no_columns);
 	ReleaseSysCache(tuple);
 	if (no_filter && no_columns)
-		return;
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		 errmsg("publication \"%s\" has a %s for table \"%s\", which varve does not support",
-				publication->name, no_filter ? "column list" : "row filter", get_rel_name(member)),
-		 errhint("Publish the whole table to varve, in a publication of its own if need be.")));
+		return NULL;
+	return no_filter ? "column list" : "row filter";
 }
 
 /* What puts a table or one of its ancestors into publications. */
@@ -149,34 +132,33 @@ membership_of(Oid relid, Oid schema)
 }
 
 static bool
-publication_has(const Publication *publication, const Membership *memberships, int count)
+publication_has(const Publication *publication, const Membership *memberships, int count,
+				char **refusal)
 {
 	bool has = publication->alltables;
 
+	*refusal = NULL;
 	for (int i = 0; i < count; i++)
 	{
-		if (list_member_oid(memberships[i].by_table, publication->oid))
-		{
-			refuse_filters(publication, memberships[i].relid);
-			has = true;
-		}
+		const char *filter;
+
 		has |= list_member_oid(memberships[i].by_schema, publication->oid);
+		if (!list_member_oid(memberships[i].by_table, publication->oid))
+			continue;
+		has = true;
+		filter = filter_of(publication, memberships[i].relid);
+		if (filter != NULL)
+			*refusal =
+				psprintf("publication \"%s\" has a %s for table \"%s\", which varve does not "
+						 "support: publish the whole table to varve, in a publication of its "
+						 "own if need be",
+						 publication->name, filter, get_rel_name(memberships[i].relid));
 	}
 	return has;
 }
 
-static void
-add_actions(PublicationActions *actions, const PublicationActions *more)
-{
-	actions->pubinsert |= more->pubinsert;
-	actions->pubupdate |= more->pubupdate;
-	actions->pubdelete |= more->pubdelete;
-	actions->pubtruncate |= more->pubtruncate;
-}
-
 bool
-varve_publications_cover(VarvePublications *publications, Relation relation,
-						 PublicationActions *actions)
+varve_publications_cover(VarvePublications *publications, Relation relation, char **refusal)
 {
 	List *ancestors = NIL;
 	Membership *memberships;
@@ -184,7 +166,7 @@ varve_publications_cover(VarvePublications *publications, Relation relation,
 	bool covered = false;
 	ListCell *cell;
 
-	memset(actions, 0, sizeof(*actions));
+	*refusal = NULL;
 	/* Changes name leaf tables; materialized views are copies of what is tracked anyway. */
 	if (relation->rd_rel->relkind != RELKIND_RELATION || !is_publishable_relation(relation))
 		return false;
@@ -201,13 +183,22 @@ varve_publications_cover(VarvePublications *publications, Relation relation,
 	{
 		const Publication *publication = lfirst(cell);
 
-		if (!publication_has(publication, memberships, count))
+		char *why_not;
+
+		if (!publication_has(publication, memberships, count, &why_not))
 			continue;
 		if (publication->pubviaroot && ancestors != NIL)
-			refuse_partition_root(publication, relation);
-		add_actions(actions, &publication->pubactions);
-		covered = true;
+			why_not = psprintf("publication \"%s\" publishes partition \"%s\" via its root, which "
+							   "varve does not support: use ALTER PUBLICATION ... SET "
+							   "(publish_via_partition_root = false)",
+							   publication->name, RelationGetRelationName(relation));
+		if (why_not == NULL)
+			covered = true;
+		else
+			*refusal = why_not;
 	}
+	if (covered)
+		*refusal = NULL;
 	return covered;
 }
 

@@ -11,11 +11,13 @@ typedef struct VarvePublications VarvePublications;
 extern VarvePublications *varve_publications_open(List *names, MemoryContext context);
 
 /*
- * True when a publication has the table; *actions is what they publish together. ERRORs on what the
- * plugin cannot honour: row filters, column lists, publish_via_partition_root.
+ * True when a publication has the table. Which actions it publishes does not count: a history
+ * without some of the changes would be wrong. *refusal says why a table that one has is not covered
+ * all the same: row filters, column lists, publish_via_partition_root. No error: what the catalogs
+ * say of a stretch of WAL stays, and would stop the slot for ever. In the current memory context.
  */
 extern bool varve_publications_cover(VarvePublications *publications, Relation relation,
-									 PublicationActions *actions);
+									 char **refusal);
 
 /* Every table that the publications have at this point of the WAL, roots of partitions left out. */
 extern List *varve_publications_tables(VarvePublications *publications);

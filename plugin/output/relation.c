@@ -209,21 +209,10 @@ prepare_to_jsonb(VarveRelationEntry *entry)
 	MemoryContextSwitchTo(old_context);
 }
 
-/*
- * The server refuses UPDATE and DELETE of a table without identity while a publication publishes
- * them, so a publication of inserts is the only one that can have such a table at all: there,
- * membership counts, not the list of actions. A history without its updates would be wrong.
- */
-static void
-publish_without_identity(PublicationActions *actions)
-{
-	actions->pubupdate = true;
-	actions->pubdelete = true;
-}
-
 static void
 rebuild_entry(VarveRelationCache *cache, VarveRelationEntry *entry, Relation relation)
 {
+	char *refusal;
 	int level;
 
 	/*
@@ -239,7 +228,8 @@ rebuild_entry(VarveRelationCache *cache, VarveRelationEntry *entry, Relation rel
 	entry->is_transient = OidIsValid(relation->rd_rel->relrewrite);
 	entry->schema_hash =
 		GetSysCacheHashValue1(NAMESPACEOID, ObjectIdGetDatum(RelationGetNamespace(relation)));
-	entry->published = varve_publications_cover(cache->publications, relation, &entry->actions);
+	entry->published = varve_publications_cover(cache->publications, relation, &refusal);
+	entry->refusal = refusal == NULL ? NULL : MemoryContextStrdup(entry->context, refusal);
 	if (!entry->published)
 	{
 		entry->complete = true;
@@ -249,8 +239,6 @@ rebuild_entry(VarveRelationCache *cache, VarveRelationEntry *entry, Relation rel
 	varve_relation_describe(entry, relation);
 	varve_settings_restore(level);
 	cache->has_row_types |= entry->row_types != NIL;
-	if (entry->identity == REPLICA_IDENTITY_NOTHING)
-		publish_without_identity(&entry->actions);
 	if (cache->with_json)
 		prepare_to_jsonb(entry);
 	entry->complete = true;

@@ -30,7 +30,7 @@ typedef struct VarveRelationEntry
 	bool is_transient; /* the new heap of a table that is being rewritten */
 	char identity;	   /* in force: d (primary key), i, f, n */
 	bool has_text;	   /* some column needs the pinned settings */
-	PublicationActions actions;
+	char *refusal;	   /* why a table of a publication is not `published` */
 	int attribute_count;
 	Size fixed_bytes;		/* of an image: all but its values of variable width */
 	VarveEncoder *encoders; /* by attnum - 1, like the next three */

@@ -160,7 +160,8 @@ Status Applier::ApplyTableChange(const model::Change& change, Place place) {
     CHECK(change.op == model::Op::kDrop || change.op == model::Op::kUntrack);
     if (!catalog_->HasTable(change.table)) return {};
     const EventKind kind = change.op == model::Op::kDrop ? EventKind::kDrop : EventKind::kUntrack;
-    AddEvent(change.table, FindTable(change.table), TableEvent{place, kind, {}, 0, {}});
+    AddEvent(change.table, FindTable(change.table),
+             TableEvent{place, kind, {}, 0, std::string(change.new_image)});
     return {};
   }
   Table* table = FindTable(change.table);

@@ -56,8 +56,8 @@ Error StopError(const std::string& table, const TableEvent& event) {
     case EventKind::kUntrack:
       return Error{
           ErrorCode::kNotTracked,
-          fmt::format("{} was taken out of the publication at {}: read it as of an earlier moment; {}", table,
-                      at, kStartAgain)};
+          fmt::format("{} was taken out of the publication at {}{}: read it as of an earlier moment; {}",
+                      table, at, event.text.empty() ? "" : fmt::format(" ({})", event.text), kStartAgain)};
     case EventKind::kLate:
       return Error{
           ErrorCode::kNotTracked,

@@ -38,7 +38,7 @@ struct Change {
   base::Seq seq;
   base::TableOid table;                // zero for a message and kGid
   const Relation* relation = nullptr;  // null for a message, kGid, kDrop and kUntrack
-  std::string_view new_image;          // message: its content; kGid: the identifier
+  std::string_view new_image;          // message: its content; kUntrack: why, in words; kGid: the identifier
   std::string_view old_image;          // message: its prefix
   bool old_is_full = false;
   bool truncate_cascade = false;

@@ -103,8 +103,8 @@ Status CheckShape(const model::Change& change) {
     case model::Op::kTruncate:
     case model::Op::kRelation:
     case model::Op::kRewrite:
-    case model::Op::kDrop:
-    case model::Op::kUntrack: good = !has_new && !has_old; break;
+    case model::Op::kDrop: good = !has_new && !has_old; break;
+    case model::Op::kUntrack: good = !has_old; break;
     case model::Op::kMessage: good = true; break;
     case model::Op::kGid: good = !has_old && change.new_image.size() <= kGidBytesMax; break;
   }

@@ -31,7 +31,8 @@ insert into measures values (5, '2023-06-01', 'z');
 select * from leaf_changes();
 
 \set VERBOSITY terse
-select data from pg_logical_slot_peek_changes('partitions', null, null, 'publication_names', 'roots', 'format', 'json');
+select data::jsonb->>'kind' as kind, data::jsonb->>'reason' as reason
+from pg_logical_slot_peek_changes('partitions', null, null, 'publication_names', 'roots', 'format', 'json');
 select pg_drop_replication_slot('partitions');
 drop function leaf_changes;
 drop publication leaves, roots;

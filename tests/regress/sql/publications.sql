@@ -71,9 +71,16 @@ create publication columns for table inside (id);
 select pg_replication_slot_advance('publications', pg_current_wal_lsn()) is not null as advanced;
 insert into inside values (7, 7);
 \set VERBOSITY terse
+create function reasons_of(publications text) returns setof text language sql as $$
+  select line->>'reason' from (select data::jsonb as line from pg_logical_slot_peek_changes('publications', null, null,
+    'publication_names', publications, 'format', 'json')) l where line->>'kind' = 'untrack' $$;
+select * from reasons_of('filtered');
+select * from reasons_of('columns');
 select * from changes_of('filtered');
-select * from changes_of('columns');
+-- A publication that has the whole table is enough.
+select * from reasons_of('"one, two", columns');
 select * from changes_of('"one, two", columns');
+drop function reasons_of;
 select * from changes_of('"one, two"');
 -- Nor does a publication with a filter for another table matter here.
 select * from changes_of('whole');
