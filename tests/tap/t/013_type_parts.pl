@@ -17,7 +17,8 @@ create table moods (id int primary key, m mood);
 create table pairs (id int primary key, p types.pair[]);
 insert into moods select g, 'ok' from generate_series(1, 5) g;
 insert into pairs values (1, array[(1, 'a')::types.pair]), (2, null);
-create table plain (id int primary key);
+create table plain (id text primary key);
+insert into plain values (''), ('x');
 create publication varve for table moods, pairs, plain;
 SQL
 $varve->start;
@@ -83,5 +84,7 @@ $varve->start;
 $varve->catch_up;
 ok(scalar(grep { $_->{table} eq 'renamed.plain' } @{ $varve->get_json('/v1/tables')->{tables} }),
 	'a schema renamed meanwhile is known without a write');
+like($varve->varve_ok('get', 'renamed.plain', '""', '--json'), qr/"row":\{"id": ""\}/,
+	'the empty text is a key, written as JSON');
 $varve->stop_varved;
 done_testing;
