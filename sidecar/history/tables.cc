@@ -121,6 +121,8 @@ Result<base::TableOid> Catalog::FindTable(std::string_view name, base::Position 
   const std::string wanted =
       name.find('.') == std::string_view::npos ? fmt::format("public.{}", name) : std::string(name);
   base::MutexLock lock(&mutex_);
+  std::optional<base::TableOid> present;
+  RelationPtr present_as;
   std::optional<base::TableOid> gone;
   base::Position gone_at;
   std::optional<Error> unreadable;
@@ -131,12 +133,22 @@ Result<base::TableOid> Catalog::FindTable(std::string_view name, base::Position 
     if (!HasHistory(table.timeline)) {
       unreadable = StopError(wanted, *table.timeline.StopAt(published));
     } else if (dropped == nullptr) {
-      return oid;
+      // Dots within names can make one text of two.
+      if (present && present_as->schema != relation->schema) {
+        return Fail(
+            ErrorCode::kInvalidArgument,
+            fmt::format("{0} may be table \"{1}\" of schema \"{2}\" or table \"{3}\" of schema \"{4}\", "
+                        "which cannot be told apart here: rename one",
+                        wanted, present_as->name, present_as->schema, relation->name, relation->schema));
+      }
+      present = oid;
+      present_as = relation;
     } else if (!gone || dropped->place.position > gone_at) {
       gone = oid;
       gone_at = dropped->place.position;
     }
   }
+  if (present) return *present;
   if (gone) return *gone;
   if (unreadable) return Fail(*unreadable);
   if (const std::string now = NameNowLocked(wanted, published); !now.empty()) {

@@ -255,6 +255,20 @@ TEST_CASE("a rewritten table refuses reads from there on and is read as before u
   }
 }
 
+TEST_CASE("names with dots that make one text of two are refused") {
+  HistoryFixture f;
+  const auto named = [](uint32_t oid, const std::string& schema, const std::string& name) {
+    model::Relation relation = *Accounts(oid, name);
+    relation.schema = schema;
+    relation.version = model::ComputeVersion(relation);
+    return std::make_shared<const model::Relation>(std::move(relation));
+  };
+  REQUIRE(CopyTables(f.history.get(),
+                     {{named(1, "a.b", "c"), {}}, {named(2, "a", "b.c"), {}}, {Accounts(), {}}}));
+  CHECK(ErrorOf(f.history->FindTable("a.b.c")).code == ErrorCode::kInvalidArgument);
+  CHECK(f.history->FindTable("accounts")->value == 16384);
+}
+
 TEST_CASE("another key, or none, breaks the table with a remedy") {
   HistoryFixture f;
   f.Start({Account(1, "ann")});
