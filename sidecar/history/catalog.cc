@@ -218,12 +218,12 @@ bool Catalog::HadRelation(base::TableOid table, const model::Relation& relation)
   base::MutexLock lock(&mutex_);
   const Table* found = TableLocked(table);
   if (found == nullptr) return false;
-  const auto& events = found->timeline.events();
-  return std::any_of(events.begin(), events.end(), [&](const TableEvent& event) {
-    if (event.kind != EventKind::kVersion || event.version != relation.version) return false;
+  for (const TableEvent& event : found->timeline.events()) {
+    if (event.kind != EventKind::kVersion || event.version != relation.version) continue;
     const RelationPtr version = RelationOf(&event);
-    return version != nullptr && *version == relation;
-  });
+    if (version != nullptr && *version == relation) return true;
+  }
+  return false;
 }
 
 RelationPtr Catalog::FirstWithLocked(const Table& table, uint16_t attnum) const {
