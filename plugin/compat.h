@@ -19,6 +19,9 @@
 extern void _PG_output_plugin_init(struct OutputPluginCallbacks *cb);
 #endif
 
+/* Of utils/pg_locale.h, which from 17 on wants the headers of ICU. */
+extern PGDLLIMPORT char *locale_monetary;
+
 /* Row images of a change: a wrapped tuple until 16, a HeapTuple since. NULL where there is none. */
 #if PG_VERSION_NUM >= 170000
 #define varve_change_tuple(logged) (logged)

@@ -7,7 +7,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export LC_ALL=C.UTF-8 PGCLIENTENCODING=UTF8
 unset PGHOST PGPORT PGUSER PGDATABASE PGSERVICE PGOPTIONS VARVE_SERVER VARVE_CONFIG
 
-pg_bin=/usr/lib/postgresql/15/bin
+pg_bin=/usr/lib/postgresql/${VARVE_PG_MAJOR:-15}/bin
 build_dir=${VARVE_BUILD:-$top/build}
 
 say() { printf '%s\n' "$*"; }

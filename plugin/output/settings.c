@@ -7,9 +7,9 @@
 #include "utils/bytea.h"
 #include "utils/float.h"
 #include "utils/guc.h"
-#include "utils/pg_locale.h"
 #include "utils/xml.h"
 
+#include "plugin/compat.h"
 #include "plugin/output/settings.h"
 
 static const struct
