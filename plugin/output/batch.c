@@ -286,15 +286,14 @@ ref_of(VarveBatch *batch, VarveRelationEntry *entry)
 }
 
 static void
-append_image(VarveOutput *output, const VarveEvent *event, HeapTuple tuple, VarveRowPart part,
-			 uint32 *offset, uint32 *length)
+append_image(VarveOutput *output, VarveRelationEntry *entry, HeapTuple tuple, TupleDesc descriptor,
+			 VarveRowPart part, uint32 *offset, uint32 *length)
 {
 	VarveBatch *batch = output->batch;
 
 	*offset = (uint32)batch->heap.length;
 	if (tuple != NULL)
-		varve_row_append_image(event->entry, tuple, event->descriptor, part, &batch->heap,
-							   &batch->scratch);
+		varve_row_append_image(entry, tuple, descriptor, part, &batch->heap, &batch->scratch);
 	*length = (uint32)(batch->heap.length - *offset);
 }
 
@@ -351,9 +350,9 @@ batch_change(VarveOutput *output, const VarveEvent *event)
 		if (event->entry->has_text && (event->new_tuple != NULL || event->old_tuple != NULL))
 			varve_output_need_settings(output);
 		change->relation = ref_of(batch, event->entry);
-		append_image(output, event, event->new_tuple, VARVE_ROW_WHOLE, &change->new_offset,
-					 &change->new_length);
-		append_image(output, event, event->old_tuple,
+		append_image(output, event->entry, event->new_tuple, event->descriptor, VARVE_ROW_WHOLE,
+					 &change->new_offset, &change->new_length);
+		append_image(output, event->entry, event->old_tuple, event->old_descriptor,
 					 (event->flags & VARVE_CHANGE_OLD_IS_FULL) != 0 ? VARVE_ROW_WHOLE
 																	: VARVE_ROW_IDENTITY,
 					 &change->old_offset, &change->old_length);

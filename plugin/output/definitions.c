@@ -21,7 +21,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "plugin/output/output.h"
+#include "plugin/output/root.h"
 
 static int
 compare_oids(const ListCell *a, const ListCell *b)
@@ -118,7 +118,7 @@ typedef enum RelationState
 
 /* By the catalogs as they are at this point of the transaction. */
 static RelationState
-relation_state(Oid relid)
+relation_state(VarveOutput *output, Oid relid)
 {
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	RelationState state = RELATION_OTHER;
@@ -127,15 +127,16 @@ relation_state(Oid relid)
 	if (!HeapTupleIsValid(tuple))
 		return RELATION_MISSING;
 	form = (Form_pg_class)GETSTRUCT(tuple);
-	if (form->relkind == RELKIND_RELATION && form->relpersistence == RELPERSISTENCE_PERMANENT &&
-		!OidIsValid(form->relrewrite))
+	if ((form->relkind == RELKIND_RELATION || (form->relkind == RELKIND_PARTITIONED_TABLE &&
+											   varve_relations_via_root(output->relations))) &&
+		form->relpersistence == RELPERSISTENCE_PERMANENT && !OidIsValid(form->relrewrite))
 		state = RELATION_TABLE;
 	ReleaseSysCache(tuple);
 	return state;
 }
 
-static bool
-is_own_xid(ReorderBufferTXN *txn, TransactionId xid)
+bool
+varve_is_own_xid(ReorderBufferTXN *txn, TransactionId xid)
 {
 	dlist_iter cursor;
 
@@ -162,7 +163,7 @@ visibility_now(ReorderBufferTXN *txn)
 
 	for (uint32 i = 0; i < snapshot->xcnt; i++)
 	{
-		if (!is_own_xid(txn, snapshot->xip[i]))
+		if (!varve_is_own_xid(txn, snapshot->xip[i]))
 			visibility.others++;
 	}
 	return visibility;
@@ -209,7 +210,7 @@ varve_definitions_begin(VarveOutput *output, ReorderBufferTXN *txn)
 																		 sizeof(VarveTableBefore));
 	foreach (cell, changed)
 	{
-		RelationState state = relation_state(lfirst_oid(cell));
+		RelationState state = relation_state(output, lfirst_oid(cell));
 
 		if (state == RELATION_TABLE)
 			note_table_before(output, lfirst_oid(cell));
@@ -220,6 +221,7 @@ varve_definitions_begin(VarveOutput *output, ReorderBufferTXN *txn)
 			MemoryContextSwitchTo(output->change_context);
 		}
 	}
+	varve_roots_begin(output, changed);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(output->change_context);
 }
@@ -251,6 +253,12 @@ table_before(const VarveOutput *output, Oid relid)
 		return NULL;
 	return bsearch(&relid, output->tables_before, output->tables_before_count,
 				   sizeof(VarveTableBefore), compare_relid);
+}
+
+bool
+varve_definitions_was_there(const VarveOutput *output, Oid relid)
+{
+	return table_before(output, relid) != NULL || contains(output->others_before, relid);
 }
 
 /*
@@ -309,8 +317,8 @@ emit_relation(VarveOutput *output, VarveRelationEntry *entry)
 	varve_emit(output, &event);
 }
 
-static void
-emit_untrack(VarveOutput *output, VarveRelationEntry *entry)
+void
+varve_definitions_untrack(VarveOutput *output, VarveRelationEntry *entry, const char *reason)
 {
 	VarveEvent event = {0};
 
@@ -318,16 +326,23 @@ emit_untrack(VarveOutput *output, VarveRelationEntry *entry)
 		return;
 	event.op = VARVE_OP_UNTRACK;
 	event.relid = entry->relid;
-	if (entry->refusal != NULL)
-		event.content = (VarveBytes){entry->refusal, strlen(entry->refusal)};
+	if (reason != NULL)
+		event.content = (VarveBytes){reason, strlen(reason)};
 	varve_emit(output, &event);
+}
+
+/* What is not sent is not the table's, or would be its root's. */
+static void
+emit_unpublished(VarveOutput *output, VarveRelationEntry *entry)
+{
+	varve_definitions_untrack(output, varve_relation_sent_as(entry), entry->refusal);
 }
 
 void
 varve_definitions_unpublished(VarveOutput *output, VarveRelationEntry *entry)
 {
 	if (entry->refusal != NULL || table_before(output, entry->relid) != NULL)
-		emit_untrack(output, entry);
+		emit_unpublished(output, entry);
 }
 
 void
@@ -382,11 +397,13 @@ emit_definition(VarveOutput *output, Oid relid, const VarveVisibility *now)
 {
 	Relation relation = RelationIdGetRelation(relid);
 	VarveRelationEntry *entry;
+	VarveRelationEntry *sent_as;
 	bool lost_values;
 
 	if (!RelationIsValid(relation))
 		elog(ERROR, "could not open relation with OID %u", relid);
 	entry = varve_relation_get(output->relations, relation);
+	sent_as = varve_relation_sent_as(entry);
 	lost_values = entry->published && lost_missing_values(output, relation);
 	RelationClose(relation);
 	if (lost_values)
@@ -394,14 +411,18 @@ emit_definition(VarveOutput *output, Oid relid, const VarveVisibility *now)
 		VarveEvent event = {0};
 
 		event.op = VARVE_OP_REWRITE;
-		event.relid = relid;
-		event.entry = entry;
+		event.relid = sent_as->relid;
+		event.entry = sent_as;
 		varve_emit(output, &event);
 	}
-	if (entry->published)
+	if (entry->published && sent_as == entry)
 		emit_relation(output, entry);
-	else if (entry->refusal != NULL || was_table(output, relid, now))
-		emit_untrack(output, entry);
+	else if (entry->refusal != NULL)
+		emit_unpublished(output, entry);
+	/* Not, or as its root, and perhaps for itself before. */
+	else if (was_table(output, relid, now) &&
+			 !(OidIsValid(entry->root) && varve_roots_had(output, relid)))
+		varve_definitions_untrack(output, entry, NULL);
 }
 
 static void
@@ -431,12 +452,13 @@ void
 varve_definitions_commit(VarveOutput *output, ReorderBufferTXN *txn)
 {
 	VarveVisibility now = visibility_now(txn);
+	List *tables = tables_to_tell(output, txn);
 	ListCell *cell;
 
-	foreach (cell, tables_to_tell(output, txn))
+	foreach (cell, tables)
 	{
 		Oid relid = lfirst_oid(cell);
-		RelationState state = relation_state(relid);
+		RelationState state = relation_state(output, relid);
 
 		if (state == RELATION_TABLE)
 			emit_definition(output, relid, &now);
@@ -444,7 +466,8 @@ varve_definitions_commit(VarveOutput *output, ReorderBufferTXN *txn)
 			emit_drop(output, relid);
 		/* SET UNLOGGED. */
 		else if (state == RELATION_OTHER && table_before(output, relid) != NULL)
-			emit_untrack(output, varve_relation_enter(output->relations, relid));
+			varve_definitions_untrack(output, varve_relation_enter(output->relations, relid), NULL);
 	}
+	varve_roots_commit(output, tables);
 	forget_before(output);
 }

@@ -46,21 +46,19 @@ read_index_positions(Oid index_oid, uint16 *positions)
 	RelationClose(index);
 }
 
-/* The identity that the server logs old rows by, which is not always the one that was asked for. */
-static char
-identity_in_force(Relation relation, Oid identity_index)
+char
+varve_relation_identity(Relation relation)
 {
 	char wanted = relation->rd_rel->relreplident;
 
 	if ((wanted == REPLICA_IDENTITY_DEFAULT || wanted == REPLICA_IDENTITY_INDEX) &&
-		!OidIsValid(identity_index))
+		!OidIsValid(RelationGetReplicaIndex(relation)))
 		return REPLICA_IDENTITY_NOTHING;
 	return wanted;
 }
 
-/* What rows from before ADD COLUMN ... DEFAULT have, in the column's form. */
-static VarveBytes
-missing_value(Relation relation, AttrNumber attnum, const VarveEncoder *encoder)
+VarveBytes
+varve_missing_value(Relation relation, AttrNumber attnum, const VarveEncoder *encoder)
 {
 	TupleConstr *constraints = RelationGetDescr(relation)->constr;
 	VarveBytes none = {NULL, 0};
@@ -112,7 +110,7 @@ describe_column(VarveColumn *column, Relation relation, AttrNumber attnum, Varve
 	varve_encoder_init(encoder, column->base_type_oid, CurrentMemoryContext);
 	column->form = encoder->encoding == VARVE_ENCODE_TEXT ? VARVE_FORM_TEXT : VARVE_FORM_BINARY;
 	column->width = encoder->width;
-	column->missing = missing_value(relation, attnum, encoder);
+	column->missing = varve_missing_value(relation, attnum, encoder);
 	column->default_expression = default_expression(relation, attnum);
 	/* A virtual column (18) has no value in the row: null there would be wrong. */
 	if (attribute->attgenerated != 0 && attribute->attgenerated != ATTRIBUTE_GENERATED_STORED)
@@ -129,7 +127,7 @@ describe_columns(VarveRelationEntry *entry, Relation relation)
 
 	read_index_positions(varve_primary_key_index(relation), key_positions);
 	read_index_positions(identity_index, identity_positions);
-	entry->identity = identity_in_force(relation, identity_index);
+	entry->identity = varve_relation_identity(relation);
 	definition->columns = palloc0(Max(entry->attribute_count, 1) * sizeof(VarveColumn));
 	for (AttrNumber attnum = 1; attnum <= entry->attribute_count; attnum++)
 	{
@@ -194,6 +192,8 @@ varve_relation_describe(VarveRelationEntry *entry, Relation relation)
 	describe_columns(entry, relation);
 	varve_relation_describe_types(definition);
 	note_types(entry);
+	if (relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		entry->refusal = varve_partitions_describe(entry, relation);
 	if (varve_wire_set_version(definition) != VARVE_WIRE_OK)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
 	MemoryContextSwitchTo(old_context);

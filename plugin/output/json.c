@@ -199,7 +199,7 @@ put_rows(const VarveEvent *event, StringInfo out)
 	{
 		bool is_full = (event->flags & VARVE_CHANGE_OLD_IS_FULL) != 0;
 
-		varve_row_deform(entry, event->old_tuple, event->descriptor);
+		varve_row_deform(entry, event->old_tuple, event->old_descriptor);
 		put_row(entry, is_full ? "old" : "key", is_full ? VARVE_ROW_WHOLE : VARVE_ROW_IDENTITY,
 				out);
 	}

@@ -6,6 +6,7 @@
 #include "utils/snapmgr.h"
 
 #include "plugin/output/output.h"
+#include "plugin/output/root.h"
 #include "plugin/output/settings.h"
 
 /* How many changes may pass without a sign of life for the client. */
@@ -45,6 +46,8 @@ varve_output_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool
 	ctx->twophase_opt_given = ctx->twophase;
 	output->change_context =
 		AllocSetContextCreate(ctx->context, "varve change", ALLOCSET_DEFAULT_SIZES);
+	output->roots_context =
+		AllocSetContextCreate(ctx->context, "varve roots", ALLOCSET_SMALL_SIZES);
 	output->publications = varve_publications_open(output->options.publication_names, ctx->context);
 	output->relations = varve_relations_open(
 		output->publications, output->options.format == VARVE_FORMAT_JSON, ctx->context);
@@ -98,10 +101,13 @@ varve_output_open(VarveOutput *output, ReorderBufferTXN *txn, VarveStage stage)
 	transaction->xid = txn->xid;
 	transaction->subxid = txn->xid;
 	transaction->gid = stage == VARVE_STAGE_PREPARED ? txn->gid : NULL;
+	output->txn = txn;
 	output->staged = stage == VARVE_STAGE_WHOLE ? NULL : varve_staged_of(output, txn);
+	output->number = output->staged == NULL ? ++output->last_number : output->staged->number;
 	transaction->goes_on = output->staged != NULL && output->staged->sent;
 	output->subtxn = NULL;
 	output->begun = false;
+	varve_move_forget(output);
 	list_free(output->rewritten);
 	output->rewritten = NIL;
 	list_free(output->truncated);
@@ -122,6 +128,10 @@ varve_output_close(VarveOutput *output, ReorderBufferTXN *txn)
 {
 	bool decoding = HistoricSnapshotActive();
 
+	if (decoding)
+		varve_move_flush(output);
+	else
+		varve_move_forget(output);
 	output->subtxn = NULL;
 	if (decoding && txn->ninvalidations > 0)
 		varve_definitions_commit(output, txn);
@@ -142,31 +152,42 @@ varve_output_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 	varve_output_open(ctx->output_plugin_private, txn, VARVE_STAGE_WHOLE);
 }
 
+static bool
+note_rewritten(VarveOutput *output, Oid relid)
+{
+	MemoryContext old_context;
+
+	if (list_member_oid(output->rewritten, relid))
+		return false;
+	old_context = MemoryContextSwitchTo(output->ctx->context);
+	output->rewritten = lappend_oid(output->rewritten, relid);
+	MemoryContextSwitchTo(old_context);
+	return true;
+}
+
 /* The rows of a rewrite have the table's place taken by a heap that nobody knows: one change says
  * it all. */
 static void
 emit_rewrite(VarveOutput *output, Oid relid)
 {
 	Relation relation;
+	VarveRelationEntry *entry;
 	VarveEvent event = {0};
-	MemoryContext old_context;
 
-	if (list_member_oid(output->rewritten, relid))
+	if (!note_rewritten(output, relid))
 		return;
-	old_context = MemoryContextSwitchTo(output->ctx->context);
-	output->rewritten = lappend_oid(output->rewritten, relid);
-	MemoryContextSwitchTo(old_context);
 	relation = RelationIdGetRelation(relid);
 	if (!RelationIsValid(relation))
 		return;
-	event.op = VARVE_OP_REWRITE;
-	event.relid = relid;
-	event.entry = varve_relation_get(output->relations, relation);
+	entry = varve_relation_get(output->relations, relation);
 	RelationClose(relation);
-	if (event.entry->published)
+	event.op = VARVE_OP_REWRITE;
+	event.entry = varve_relation_sent_as(entry);
+	event.relid = event.entry->relid;
+	if (!entry->published)
+		varve_definitions_unpublished(output, entry);
+	else if (event.relid == relid || note_rewritten(output, event.relid))
 		varve_emit(output, &event);
-	else
-		varve_definitions_unpublished(output, event.entry);
 }
 
 static void
@@ -190,25 +211,46 @@ set_event_tuples(VarveEvent *event, const ReorderBufferChange *change)
 	}
 }
 
+static void
+emit_row(VarveOutput *output, VarveRelationEntry *entry, Relation relation,
+		 ReorderBufferChange *change)
+{
+	VarveEvent event = {0};
+
+	set_event_tuples(&event, change);
+	event.entry = entry;
+	event.relid = RelationGetRelid(relation);
+	event.descriptor = event.old_descriptor = RelationGetDescr(relation);
+	if (event.old_tuple != NULL && entry->identity == REPLICA_IDENTITY_FULL)
+		event.flags |= VARVE_CHANGE_OLD_IS_FULL;
+	if (entry->root_entry != NULL)
+		varve_roots_map(entry, &event);
+	varve_move_meet(output, &event, change);
+	if (!varve_move_hold(output, &event, change))
+		varve_emit(output, &event);
+}
+
 void
 varve_output_emit_change(VarveOutput *output, Relation relation, ReorderBufferChange *change)
 {
 	MemoryContext old_context = varve_output_enter(output);
-	VarveEvent event = {0};
+	VarveRelationEntry *entry = varve_relation_get(output->relations, relation);
 
-	event.entry = varve_relation_get(output->relations, relation);
-	if (event.entry->is_transient)
+	if (entry->is_transient)
+	{
+		varve_move_flush(output);
 		emit_rewrite(output, relation->rd_rel->relrewrite);
-	else if (!event.entry->published)
-		varve_definitions_unpublished(output, event.entry);
+	}
 	else
 	{
-		set_event_tuples(&event, change);
-		event.relid = RelationGetRelid(relation);
-		event.descriptor = RelationGetDescr(relation);
-		if (event.old_tuple != NULL && event.entry->identity == REPLICA_IDENTITY_FULL)
-			event.flags |= VARVE_CHANGE_OLD_IS_FULL;
-		varve_emit(output, &event);
+		varve_roots_note_row(output, entry);
+		if (entry->published)
+			emit_row(output, entry, relation, change);
+		else
+		{
+			varve_move_flush(output);
+			varve_definitions_unpublished(output, entry);
+		}
 	}
 	varve_output_leave(output, old_context);
 }
@@ -226,6 +268,7 @@ varve_output_emit_truncate(VarveOutput *output, int count, Relation relations[],
 {
 	MemoryContext old_context = varve_output_enter(output);
 
+	varve_move_flush(output);
 	for (int i = 0; i < count; i++)
 	{
 		VarveEvent event = {0};
@@ -237,6 +280,11 @@ varve_output_emit_truncate(VarveOutput *output, int count, Relation relations[],
 			continue;
 		}
 		varve_definitions_truncated(output, RelationGetRelid(relations[i]));
+		if (event.entry->root_entry != NULL)
+		{
+			varve_roots_truncate(output, event.entry, count, relations);
+			continue;
+		}
 		event.op = VARVE_OP_TRUNCATE;
 		event.relid = RelationGetRelid(relations[i]);
 		if (change->data.truncate.cascade)
@@ -284,6 +332,7 @@ varve_output_emit_message(VarveOutput *output, bool transactional, const char *p
 	event.content = (VarveBytes){content, size};
 	if (transactional)
 	{
+		varve_move_flush(output);
 		event.flags = VARVE_CHANGE_MESSAGE_TRANSACTIONAL;
 		varve_emit(output, &event);
 	}

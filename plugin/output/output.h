@@ -57,7 +57,8 @@ typedef struct VarveEvent
 	uint32 seq;
 	Oid relid;				   /* 0 for messages */
 	VarveRelationEntry *entry; /* NULL for messages, DROP and UNTRACK */
-	TupleDesc descriptor;	   /* of the tuples */
+	TupleDesc descriptor;	   /* of the new tuple */
+	TupleDesc old_descriptor;  /* of the old one */
 	HeapTuple new_tuple;
 	HeapTuple old_tuple;
 	VarveBytes prefix; /* messages */
@@ -98,7 +99,7 @@ typedef struct VarveEventTransaction
  */
 typedef struct VarveStaged
 {
-	uint64 number; /* from 1, in this session */
+	uint64 number; /* as VarveOutput.number */
 	uint32 next_seq;
 	bool sent;
 	HTAB *tables;  /* of VarveStagedTable; NULL while it has mentioned none */
@@ -164,8 +165,10 @@ struct VarveOutput
 
 	/* The transaction in hand. */
 	VarveEventTransaction transaction;
+	ReorderBufferTXN *txn;	  /* the top-level one */
 	VarveStaged *staged;	  /* of it, if it is streamed or prepared, else NULL */
-	uint64 last_staged;		  /* number of the newest VarveStaged */
+	uint64 number;			  /* of it, from 1, the same for all of its blocks */
+	uint64 last_number;		  /* of the newest transaction */
 	ReorderBufferTXN *subtxn; /* the subtransaction that streamed changes belong to, if known */
 	bool begun;
 	uint32 next_seq;
@@ -175,6 +178,9 @@ struct VarveOutput
 	VarveTableBefore *tables_before; /* of those that it changed, in order of oid */
 	int tables_before_count;
 	List *others_before; /* relations that are not tables of ours */
+	List *roots_before;	 /* root.c */
+	MemoryContext roots_context;
+	struct VarveMove *move; /* move.c; NULL until there is one */
 	VarveVisibility visibility_before;
 	int unreported_changes; /* since the client last heard of us */
 };
@@ -200,7 +206,7 @@ extern void varve_output_emit_message(VarveOutput *output, bool transactional, c
 extern MemoryContext varve_output_enter(VarveOutput *output);
 extern void varve_output_leave(VarveOutput *output, MemoryContext old_context);
 
-/* The changes of a transaction, or of a block of it, begin and end. */
+/* The changes of a transaction, or a block of them, begin and end. */
 extern void varve_output_open(VarveOutput *output, ReorderBufferTXN *txn, VarveStage stage);
 extern void varve_output_close(VarveOutput *output, ReorderBufferTXN *txn);
 
@@ -231,6 +237,13 @@ extern void varve_definitions_commit(VarveOutput *output, ReorderBufferTXN *txn)
  * what varve does not support, it is not from here on: UNTRACK.
  */
 extern void varve_definitions_unpublished(VarveOutput *output, VarveRelationEntry *entry);
+
+/* definitions.c: UNTRACK, if that was not the last thing that the client was told of it. */
+extern void varve_definitions_untrack(VarveOutput *output, VarveRelationEntry *entry,
+									  const char *reason);
+
+/* definitions.c: a relation that the transaction changes and that was there before it. */
+extern bool varve_definitions_was_there(const VarveOutput *output, Oid relid);
 
 /* definitions.c: the transaction empties the table. */
 extern void varve_definitions_truncated(VarveOutput *output, Oid relid);

@@ -17,6 +17,7 @@ struct VarvePublications
 	List *warned; /* names whose absence is in the log */
 	bool valid;
 	bool complete; /* an error, such as a concurrent abort, has not cut short the loading */
+	bool via_root; /* of some of `loaded` */
 	List *loaded;  /* of Publication *, those that exist */
 	MemoryContext context;
 	MemoryContext loaded_context;
@@ -73,6 +74,7 @@ load_publications(VarvePublications *publications)
 	/* Set first: an invalidation that arrives while the catalogs are read must not be lost. */
 	publications->valid = true;
 	publications->complete = false;
+	publications->via_root = false;
 	publications->loaded = NIL;
 	MemoryContextReset(publications->loaded_context);
 	old_context = MemoryContextSwitchTo(publications->loaded_context);
@@ -80,10 +82,13 @@ load_publications(VarvePublications *publications)
 	{
 		Publication *publication = GetPublicationByName(lfirst(cell), true);
 
-		if (publication != NULL)
-			publications->loaded = lappend(publications->loaded, publication);
-		else
+		if (publication == NULL)
+		{
 			note_missing(publications, lfirst(cell));
+			continue;
+		}
+		publications->loaded = lappend(publications->loaded, publication);
+		publications->via_root |= publication->pubviaroot;
 	}
 	MemoryContextSwitchTo(old_context);
 	publications->complete = true;
@@ -131,46 +136,62 @@ membership_of(Oid relid, Oid schema)
 	return membership;
 }
 
-static bool
-publication_has(const Publication *publication, const Membership *memberships, int count,
-				char **refusal)
+/* What one publication makes of a table. */
+typedef struct Coverage
 {
-	bool has = publication->alltables;
+	bool has;
+	int level;	   /* of `memberships`: the topmost that the publication has */
+	char *refusal; /* NULL when there is none */
+} Coverage;
 
-	*refusal = NULL;
+static Coverage
+coverage_of(const Publication *publication, const Membership *memberships, int count)
+{
+	Coverage coverage = {publication->alltables, publication->alltables ? count - 1 : 0, NULL};
+
 	for (int i = 0; i < count; i++)
 	{
-		const char *filter;
+		bool by_table = list_member_oid(memberships[i].by_table, publication->oid);
+		const char *filter = by_table ? filter_of(publication, memberships[i].relid) : NULL;
 
-		has |= list_member_oid(memberships[i].by_schema, publication->oid);
-		if (!list_member_oid(memberships[i].by_table, publication->oid))
-			continue;
-		has = true;
-		filter = filter_of(publication, memberships[i].relid);
+		if (by_table || list_member_oid(memberships[i].by_schema, publication->oid))
+		{
+			coverage.has = true;
+			coverage.level = Max(coverage.level, i);
+		}
 		if (filter != NULL)
-			*refusal =
+			coverage.refusal =
 				psprintf("publication \"%s\" has a %s for table \"%s\", which varve does not "
 						 "support: publish the whole table to varve, in a publication of its "
 						 "own if need be",
 						 publication->name, filter, get_rel_name(memberships[i].relid));
 	}
-	return has;
+	if (!publication->pubviaroot)
+		coverage.level = 0;
+	return coverage;
 }
 
 bool
-varve_publications_cover(VarvePublications *publications, Relation relation, char **refusal)
+varve_publications_cover(VarvePublications *publications, Relation relation, Oid *root,
+						 char **refusal)
 {
+	bool is_partitioned = relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
 	List *ancestors = NIL;
 	Membership *memberships;
 	int count = 0;
-	bool covered = false;
+	int level = -1;
+	int refused_level = 0;
 	ListCell *cell;
 
+	*root = InvalidOid;
 	*refusal = NULL;
-	/* Changes name leaf tables; materialized views are copies of what is tracked anyway. */
-	if (relation->rd_rel->relkind != RELKIND_RELATION || !is_publishable_relation(relation))
+	/* Materialized views are copies of what is tracked anyway. */
+	if ((relation->rd_rel->relkind != RELKIND_RELATION && !is_partitioned) ||
+		!is_publishable_relation(relation))
 		return false;
 	load_if_needed(publications);
+	if (is_partitioned && !publications->via_root)
+		return false;
 	if (relation->rd_rel->relispartition)
 		ancestors = get_partition_ancestors(RelationGetRelid(relation));
 	memberships = palloc((1 + list_length(ancestors)) * sizeof(Membership));
@@ -182,24 +203,34 @@ varve_publications_cover(VarvePublications *publications, Relation relation, cha
 	foreach (cell, publications->loaded)
 	{
 		const Publication *publication = lfirst(cell);
+		Coverage coverage = coverage_of(publication, memberships, count);
 
-		char *why_not;
-
-		if (!publication_has(publication, memberships, count, &why_not))
+		if (!coverage.has || (is_partitioned && !publication->pubviaroot))
 			continue;
-		if (publication->pubviaroot && ancestors != NIL)
-			why_not = psprintf("publication \"%s\" publishes partition \"%s\" via its root, which "
-							   "varve does not support: use ALTER PUBLICATION ... SET "
-							   "(publish_via_partition_root = false)",
-							   publication->name, RelationGetRelationName(relation));
-		if (why_not == NULL)
-			covered = true;
+		if (coverage.refusal == NULL)
+			level = Max(level, coverage.level);
 		else
-			*refusal = why_not;
+		{
+			*refusal = coverage.refusal;
+			refused_level = Max(refused_level, coverage.level);
+		}
 	}
-	if (covered)
+	if (level >= 0)
 		*refusal = NULL;
-	return covered;
+	else if (*refusal == NULL)
+		return false;
+	else
+		level = refused_level;
+	if (level > 0 || is_partitioned)
+		*root = memberships[level].relid;
+	return *refusal == NULL && (level == 0 || !is_partitioned);
+}
+
+bool
+varve_publications_via_root(VarvePublications *publications)
+{
+	load_if_needed(publications);
+	return publications->via_root;
 }
 
 List *
@@ -212,15 +243,15 @@ varve_publications_tables(VarvePublications *publications)
 	foreach (cell, publications->loaded)
 	{
 		const Publication *publication = lfirst(cell);
+		PublicationPartOpt part =
+			publication->pubviaroot ? PUBLICATION_PART_ROOT : PUBLICATION_PART_LEAF;
 
 		if (publication->alltables)
-			oids = list_concat(oids, GetAllTablesPublicationRelations(false));
+			oids = list_concat(oids, GetAllTablesPublicationRelations(publication->pubviaroot));
 		else
 		{
-			oids =
-				list_concat(oids, GetPublicationRelations(publication->oid, PUBLICATION_PART_LEAF));
-			oids = list_concat(
-				oids, GetAllSchemaPublicationRelations(publication->oid, PUBLICATION_PART_LEAF));
+			oids = list_concat(oids, GetPublicationRelations(publication->oid, part));
+			oids = list_concat(oids, GetAllSchemaPublicationRelations(publication->oid, part));
 		}
 	}
 	return oids;

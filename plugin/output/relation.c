@@ -20,7 +20,7 @@ struct VarveRelationCache
 	VarveRelationEntry *last; /* rows of one table come in runs */
 	VarvePublications *publications;
 	bool with_json;
-	bool has_row_types; /* some entry has composite types */
+	bool has_users; /* some entry has composite types or partitions */
 	MemoryContext context;
 };
 
@@ -38,9 +38,10 @@ invalidate_all(VarveRelationCache *cache)
 		entry->valid = false;
 }
 
-/* Tables whose columns have a composite type that is stored as this relation. */
+/* Tables whose columns have a composite type that is stored as this relation; and the roots of what
+ * may be a partition. */
 static void
-invalidate_users_of_row_type(VarveRelationCache *cache, Oid relid)
+invalidate_users(VarveRelationCache *cache, Oid relid)
 {
 	HASH_SEQ_STATUS status;
 	VarveRelationEntry *entry;
@@ -48,7 +49,7 @@ invalidate_users_of_row_type(VarveRelationCache *cache, Oid relid)
 	hash_seq_init(&status, cache->entries);
 	while ((entry = hash_seq_search(&status)) != NULL)
 	{
-		if (list_member_oid(entry->row_types, relid))
+		if (list_member_oid(entry->row_types, relid) || list_member_oid(entry->partitions, relid))
 			entry->valid = false;
 	}
 }
@@ -68,8 +69,8 @@ relcache_changed(Datum argument, Oid relid)
 	entry = varve_relation_find(open_cache, relid);
 	if (entry != NULL)
 		entry->valid = false;
-	if (open_cache->has_row_types)
-		invalidate_users_of_row_type(open_cache, relid);
+	if (open_cache->has_users)
+		invalidate_users(open_cache, relid);
 }
 
 static bool
@@ -209,6 +210,43 @@ prepare_to_jsonb(VarveRelationEntry *entry)
 	MemoryContextSwitchTo(old_context);
 }
 
+/* A partition whose rows are sent as those of its root. */
+static void
+send_as_root(VarveRelationCache *cache, VarveRelationEntry *entry, Relation relation)
+{
+	Relation root = RelationIdGetRelation(entry->root);
+	MemoryContext old_context;
+
+	if (!RelationIsValid(root))
+		elog(ERROR, "could not open relation with OID %u", entry->root);
+	entry->root_entry = varve_relation_get(cache, root);
+	entry->published = entry->root_entry->published;
+	entry->refusal = entry->root_entry->refusal;
+	entry->identity = varve_relation_identity(relation);
+	if (entry->published)
+	{
+		old_context = MemoryContextSwitchTo(entry->context);
+		entry->to_root =
+			convert_tuples_by_name(CreateTupleDescCopyConstr(RelationGetDescr(relation)),
+								   CreateTupleDescCopyConstr(RelationGetDescr(root)));
+		MemoryContextSwitchTo(old_context);
+	}
+	RelationClose(root);
+}
+
+static void
+forget(VarveRelationEntry *entry)
+{
+	entry->type_hash_count = 0;
+	entry->row_types = NIL;
+	entry->partitions = NIL;
+	entry->root_entry = NULL;
+	entry->to_root = NULL;
+	entry->detects_moves = false;
+	entry->refusal = NULL;
+	MemoryContextReset(entry->context);
+}
+
 static void
 rebuild_entry(VarveRelationCache *cache, VarveRelationEntry *entry, Relation relation)
 {
@@ -221,27 +259,36 @@ rebuild_entry(VarveRelationCache *cache, VarveRelationEntry *entry, Relation rel
 	 */
 	entry->valid = true;
 	entry->complete = false;
-	entry->type_hash_count = 0;
-	entry->row_types = NIL;
-	MemoryContextReset(entry->context);
+	forget(entry);
 	entry->attribute_count = RelationGetDescr(relation)->natts;
 	entry->is_transient = OidIsValid(relation->rd_rel->relrewrite);
 	entry->schema_hash =
 		GetSysCacheHashValue1(NAMESPACEOID, ObjectIdGetDatum(RelationGetNamespace(relation)));
-	entry->published = varve_publications_cover(cache->publications, relation, &refusal);
-	entry->refusal = refusal == NULL ? NULL : MemoryContextStrdup(entry->context, refusal);
-	if (!entry->published)
+	entry->published =
+		varve_publications_cover(cache->publications, relation, &entry->root, &refusal);
+	if (refusal != NULL)
+		entry->refusal = MemoryContextStrdup(entry->context, refusal);
+	if (relation->rd_rel->relkind == RELKIND_RELATION && OidIsValid(entry->root))
+		send_as_root(cache, entry, relation);
+	else if (entry->published)
 	{
-		entry->complete = true;
-		return;
+		level = varve_settings_pin();
+		varve_relation_describe(entry, relation);
+		varve_settings_restore(level);
+		cache->has_users |= entry->row_types != NIL || entry->partitions != NIL;
+		if (cache->with_json)
+			prepare_to_jsonb(entry);
+		entry->published = entry->refusal == NULL;
 	}
-	level = varve_settings_pin();
-	varve_relation_describe(entry, relation);
-	varve_settings_restore(level);
-	cache->has_row_types |= entry->row_types != NIL;
-	if (cache->with_json)
-		prepare_to_jsonb(entry);
 	entry->complete = true;
+}
+
+static bool
+is_current(const VarveRelationEntry *entry, Relation relation)
+{
+	return entry->valid && entry->complete &&
+		   entry->attribute_count == RelationGetDescr(relation)->natts &&
+		   (entry->root_entry == NULL || (entry->root_entry->valid && entry->root_entry->complete));
 }
 
 VarveRelationEntry *
@@ -251,13 +298,10 @@ varve_relation_get(VarveRelationCache *cache, Relation relation)
 	Oid relid = RelationGetRelid(relation);
 
 	if (entry == NULL || entry->relid != relid)
-	{
 		entry = varve_relation_enter(cache, relid);
-		cache->last = entry;
-	}
-	if (unlikely(!entry->valid || !entry->complete ||
-				 entry->attribute_count != RelationGetDescr(relation)->natts))
+	if (unlikely(!is_current(entry, relation)))
 		rebuild_entry(cache, entry, relation);
+	cache->last = entry;
 	return entry;
 }
 
@@ -270,6 +314,12 @@ varve_relations_forget_announced(VarveRelationCache *cache)
 	hash_seq_init(&status, cache->entries);
 	while ((entry = hash_seq_search(&status)) != NULL)
 		entry->announced = VARVE_ANNOUNCED_NOTHING;
+}
+
+bool
+varve_relations_via_root(VarveRelationCache *cache)
+{
+	return varve_publications_via_root(cache->publications);
 }
 
 List *

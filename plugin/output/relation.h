@@ -6,6 +6,7 @@
 #pragma once
 
 #include "postgres.h"
+#include "access/tupconvert.h"
 #include "catalog/pg_publication.h"
 #include "utils/rel.h"
 
@@ -42,8 +43,20 @@ typedef struct VarveRelationEntry
 	uint32 schema_hash;	 /* of the schema's pg_namespace entry in the syscache */
 	uint32 *type_hashes; /* of the user-defined types in `definition` */
 	int type_hash_count;
-	List *row_types;	   /* oids of the relations behind the composite types in `definition` */
-	MemoryContext context; /* owns what hangs on the entry */
+	List *row_types; /* oids of the relations behind the composite types in `definition` */
+
+	/*
+	 * Under publish_via_partition_root: what its rows are sent as, itself for a root. A partition
+	 * that is sent so has no definition of its own.
+	 */
+	Oid root;
+	struct VarveRelationEntry *root_entry; /* of a partition: where its rows are described */
+	TupleConversionMap *to_root;		   /* NULL where the rows are alike */
+	List *partitions;					   /* of a root: oids of what is below it */
+	bool detects_moves;					   /* of a root: see move.c */
+	uint64 rows_in;						   /* the transaction that its rows were last seen in ... */
+	Oid rows_as;						   /* ... and what they were sent as */
+	MemoryContext context;				   /* owns what hangs on the entry */
 
 	VarveAnnounced announced;
 	uint64 announced_description;
@@ -63,6 +76,13 @@ typedef struct VarveRelationCache VarveRelationCache;
 extern VarveRelationCache *varve_relations_open(VarvePublications *publications, bool with_json,
 												MemoryContext context);
 
+/* What the rows of the table are described by: its own entry or that of its root. */
+static inline VarveRelationEntry *
+varve_relation_sent_as(VarveRelationEntry *entry)
+{
+	return entry->root_entry == NULL ? entry : entry->root_entry;
+}
+
 /* The entry as of now; what it holds stays until the next call for the same table. */
 extern VarveRelationEntry *varve_relation_get(VarveRelationCache *cache, Relation relation);
 
@@ -78,8 +98,29 @@ extern void varve_relations_forget_announced(VarveRelationCache *cache);
 /* describe.c: fills entry->definition and what derives from it, in entry->context. */
 extern void varve_relation_describe(VarveRelationEntry *entry, Relation relation);
 
+/* describe.c: the identity that the server logs old rows by, which is not always the one that was
+ * asked for. */
+extern char varve_relation_identity(Relation relation);
+
+/* describe.c: what rows from before ADD COLUMN ... DEFAULT have, in the column's form. */
+extern VarveBytes varve_missing_value(Relation relation, AttrNumber attnum,
+									  const VarveEncoder *encoder);
+
+/*
+ * partition.c: of a root that is described, what its partitions have to say. The reason why it
+ * cannot be followed, in entry->context, or NULL.
+ */
+extern char *varve_partitions_describe(VarveRelationEntry *entry, Relation root);
+
+/* partition.c: everything below a partitioned table, in order of oid; only what holds rows. */
+extern List *varve_partitions_below(Oid parent);
+extern List *varve_partitions_leaves(Oid parent);
+
 /* type.c: the types reachable from the columns, into definition->types. */
 extern void varve_relation_describe_types(VarveRelation *definition);
 
 /* Every table that the publications have at this point of the WAL. */
 extern List *varve_relations_published(VarveRelationCache *cache);
+
+/* Whether some table may be sent as its root. */
+extern bool varve_relations_via_root(VarveRelationCache *cache);

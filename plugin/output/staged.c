@@ -12,7 +12,7 @@ varve_staged_of(VarveOutput *output, ReorderBufferTXN *txn)
 	if (staged == NULL)
 	{
 		staged = MemoryContextAllocZero(output->ctx->context, sizeof(VarveStaged));
-		staged->number = ++output->last_staged;
+		staged->number = ++output->last_number;
 		txn->output_plugin_private = staged;
 	}
 	return staged;
