@@ -15,13 +15,31 @@ namespace {
 using base::ErrorCode;
 using base::Fail;
 
-// The name and the columns; a change that leaves this alone does not matter to a copy.
-constexpr char kStampColumns[] = R"(c.relfilenode,
+// What holds the rows of a partitioned table c, as the snapshot has it.
+constexpr char kLeavesSql[] = R"(
+(with recursive below(oid) as (
+  select i.inhrelid from pg_catalog.pg_inherits i
+  where c.relkind = 'p' and i.inhparent = c.oid and not i.inhdetachpending
+  union all
+  select i.inhrelid from below b join pg_catalog.pg_inherits i on i.inhparent = b.oid
+  where not i.inhdetachpending)
+ select l.oid, ln.nspname, l.relname, l.relfilenode, l.reltuples
+ from below b join pg_catalog.pg_class l on l.oid = b.oid
+ join pg_catalog.pg_namespace ln on ln.oid = l.relnamespace where l.relkind <> 'p'))";
+
+// The name, the columns and the partitions; a change that leaves this alone does not matter to a copy.
+const std::string& StampColumns() {
+  static const std::string columns = fmt::format(R"(c.relfilenode,
  (select md5(format('%L.%L ',
    (select nspname from pg_catalog.pg_namespace where oid = c.relnamespace), c.relname)
    || string_agg(format('%s %L %s %s', a.attnum, a.attname, a.atttypid, a.attgenerated), ','
-                 order by a.attnum))
-  from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped))";
+                 order by a.attnum)
+   || coalesce((select string_agg(format('%s %s %L.%L', l.oid, l.relfilenode, l.nspname, l.relname), ','
+                                  order by l.oid) from {} l), ''))
+  from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped))",
+                                                 kLeavesSql);
+  return columns;
+}
 
 // Under REPLICA IDENTITY DEFAULT the identity index is the primary key's, as RelationGetReplicaIndex has it.
 constexpr char kColumnsSql[] = R"(
@@ -39,9 +57,13 @@ select a.attrelid, a.attnum, a.attname, a.atttypid, (select d.base from domain d
                    and case c.relreplident when 'd' then i.indisprimary when 'i' then i.indisreplident end
                    and k.attnum = a.attnum and k.place <= i.indnkeyatts), 0),
        a.attnotnull, a.attgenerated,
-       case when a.atthasmissing then case when t.typelem <> 0 and t.typlen = -1
+       case when c.relkind = 'p' then
+         (select pm.attrelid from LEAVES l join pg_catalog.pg_attribute pm on pm.attrelid = l.oid
+          where pm.attname = a.attname and pm.attnum > 0 and pm.atthasmissing order by l.oid limit 1)
+         when a.atthasmissing then a.attrelid end,
+       case when t.typelem <> 0 and t.typlen = -1
          then format('(m.attmissingval::text::text[])[1]::%s', format_type(a.atttypid, a.atttypmod))
-         else format('(m.attmissingval::text::%s[])[1]', format_type(a.atttypid, a.atttypmod)) end end,
+         else format('(m.attmissingval::text::%s[])[1]', format_type(a.atttypid, a.atttypmod)) end,
        case when a.attgenerated = '' then pg_get_expr(ad.adbin, ad.adrelid) end
 from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
 join pg_catalog.pg_type t on t.oid = a.atttypid
@@ -98,9 +120,11 @@ std::string OidArray(const std::vector<uint32_t>& oids) {
   return fmt::format("{{{}}}", fmt::join(oids, ","));
 }
 
+// Where the value is that ADD COLUMN … DEFAULT gave to the rows that were there.
 struct MissingValue {
   uint32_t table = 0;
-  uint16_t attnum = 0;
+  std::string column;
+  uint32_t source = 0;  // the table itself, or a partition of it
   std::string expression;
 };
 
@@ -152,7 +176,10 @@ void AddTypes(const std::map<uint32_t, model::Type>& types, model::Relation* rel
 base::Result<std::vector<MissingValue>> AddColumns(pg::Connection* connection,
                                                    const std::vector<uint32_t>& oids,
                                                    std::map<uint32_t, CatalogTable>* tables) {
-  ASSIGN_OR_RETURN(const pg::Rows rows, connection->Query(kColumnsSql, {OidArray(oids)}));
+  std::string sql = kColumnsSql;
+  constexpr std::string_view kLeaves = "LEAVES";
+  sql.replace(sql.find(kLeaves), kLeaves.size(), kLeavesSql);
+  ASSIGN_OR_RETURN(const pg::Rows rows, connection->Query(sql, {OidArray(oids)}));
   std::vector<MissingValue> missing;
   for (int row = 0; row < rows.size(); ++row) {
     const auto table = tables->find(static_cast<uint32_t>(rows.Int(row, 0)));
@@ -171,13 +198,33 @@ base::Result<std::vector<MissingValue>> AddColumns(pg::Connection* connection,
     column.not_null = rows.Bool(row, 8);
     const std::string_view generated = rows.Text(row, 9);
     column.generated = generated.empty() ? '\0' : generated[0];
-    column.default_expression = rows.Text(row, 11);
+    column.default_expression = rows.Text(row, 12);
     if (!rows.IsNull(row, 10)) {
-      missing.push_back({table->first, column.attnum, std::string(rows.Text(row, 10))});
+      missing.push_back({table->first, column.name, static_cast<uint32_t>(rows.Int(row, 10)),
+                         std::string(rows.Text(row, 11))});
     }
     table->second.relation.columns.push_back(std::move(column));
   }
   return missing;
+}
+
+base::Status AddPartitions(pg::Connection* connection, const std::vector<uint32_t>& oids,
+                           std::map<uint32_t, CatalogTable>* tables) {
+  ASSIGN_OR_RETURN(
+      const pg::Rows rows,
+      connection->Query(fmt::format("select c.oid, l.nspname, l.relname, greatest(l.reltuples, 0)::bigint,"
+                                    " pg_relation_size(l.oid) / current_setting('block_size')::bigint"
+                                    " from pg_catalog.pg_class c cross join lateral {} l"
+                                    " where c.oid = any ($1::oid[]) order by l.oid",
+                                    kLeavesSql),
+                        {OidArray(oids)}));
+  for (int row = 0; row < rows.size(); ++row) {
+    CatalogTable& table = (*tables)[static_cast<uint32_t>(rows.Int(row, 0))];
+    table.sources.push_back({std::string(rows.Text(row, 1)), std::string(rows.Text(row, 2)),
+                             static_cast<uint64_t>(rows.IsNull(row, 4) ? 0 : rows.Int(row, 4))});
+    table.rows_estimate += rows.Int(row, 3);
+  }
+  return {};
 }
 
 std::string InForm(model::Form form, const std::string& expression) {
@@ -187,14 +234,13 @@ std::string InForm(model::Form form, const std::string& expression) {
       "case when {0} is not distinct from null then null else pg_catalog.format('%s', {0}) end", expression);
 }
 
-// The values that ADD COLUMN … DEFAULT gave to the rows that were there.
 base::Status AddMissing(pg::Connection* connection, const MissingValue& missing, CatalogTable* table) {
   for (model::Column& column : table->relation.columns) {
-    if (column.attnum != missing.attnum) continue;
-    RETURN_IF_ERROR(connection->StartCopyOut(
-        fmt::format("copy (select {} from pg_catalog.pg_attribute m where m.attrelid = {} and m.attnum = {})"
-                    " to stdout (format binary)",
-                    InForm(column.form, missing.expression), missing.table, missing.attnum)));
+    if (column.name != missing.column) continue;
+    RETURN_IF_ERROR(connection->StartCopyOut(fmt::format(
+        "copy (select {} from pg_catalog.pg_attribute m where m.attrelid = {} and m.attname = {}"
+        " and m.attnum > 0) to stdout (format binary)",
+        InForm(column.form, missing.expression), missing.source, pg::QuoteLiteral(missing.column))));
     pg::CopyBinaryReader reader(1);
     for (;;) {
       ASSIGN_OR_RETURN(const auto buffer, connection->ReadCopy());
@@ -237,10 +283,10 @@ base::Result<std::vector<CatalogTable>> ReadRelations(pg::Connection* connection
       connection->Query(
           fmt::format("select c.oid, n.nspname, c.relname, c.relreplident, c.relnatts, {},"
                       " pg_relation_size(c.oid) / current_setting('block_size')::bigint,"
-                      " greatest(c.reltuples, 0)::bigint"
+                      " greatest(c.reltuples, 0)::bigint, c.relkind"
                       " from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace"
                       " where c.oid = any ($1::oid[])",
-                      kStampColumns),
+                      StampColumns()),
           {OidArray(oids)}));
   for (int row = 0; row < rows.size(); ++row) {
     CatalogTable table;
@@ -250,10 +296,14 @@ base::Result<std::vector<CatalogTable>> ReadRelations(pg::Connection* connection
     table.relation.identity = rows.Text(row, 3)[0];
     table.relation.attribute_count = static_cast<uint16_t>(rows.Int(row, 4));
     table.stamp = {static_cast<uint32_t>(rows.Int(row, 5)), std::string(rows.Text(row, 6))};
-    table.pages = static_cast<uint64_t>(rows.Int(row, 7));
+    if (rows.Text(row, 9) != "p") {
+      table.sources.push_back(
+          {table.relation.schema, table.relation.name, static_cast<uint64_t>(rows.Int(row, 7))});
+    }
     table.rows_estimate = rows.Int(row, 8);
     tables.emplace(table.relation.oid.value, std::move(table));
   }
+  RETURN_IF_ERROR(AddPartitions(connection, oids, &tables));
   ASSIGN_OR_RETURN(const std::vector<MissingValue> missing, AddColumns(connection, oids, &tables));
   for (const MissingValue& value : missing) {
     RETURN_IF_ERROR(AddMissing(connection, value, &tables[value.table]));
@@ -275,7 +325,7 @@ base::Result<std::map<uint32_t, TableStamp>> ReadStamps(pg::Connection* connecti
   ASSIGN_OR_RETURN(const pg::Rows rows,
                    connection->Query(fmt::format("select c.oid, {} from pg_catalog.pg_class c"
                                                  " where c.oid = any ($1::oid[])",
-                                                 kStampColumns),
+                                                 StampColumns()),
                                      {OidArray(oids)}));
   std::map<uint32_t, TableStamp> stamps;
   for (int row = 0; row < rows.size(); ++row) {

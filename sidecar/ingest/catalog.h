@@ -13,17 +13,24 @@
 namespace varve::ingest {
 
 // What tells that a table is still the one that a snapshot saw: another file after TRUNCATE or a rewrite,
-// another signature after a change of its columns.
+// another signature after a change of its columns, or of what its partitions are.
 struct TableStamp {
   uint32_t file_node = 0;
   std::string signature;
   bool operator==(const TableStamp&) const = default;
 };
 
+// What holds rows of a table: the table itself, or a partition.
+struct CopySource {
+  std::string schema;
+  std::string name;
+  uint64_t pages = 0;  // of its main fork, now
+};
+
 struct CatalogTable {
   model::Relation relation;
   TableStamp stamp;
-  uint64_t pages = 0;  // of its main fork, now
+  std::vector<CopySource> sources;
   int64_t rows_estimate = 0;
 };
 

@@ -21,9 +21,7 @@ constexpr auto kStopCheck = std::chrono::milliseconds(50);
 constexpr uint64_t kRowsPerReport = 1000;
 constexpr char kLockNotAvailable[] = "55P03";
 
-std::string TableName(const model::Relation& relation) {
-  return pg::QuoteQualified(relation.schema, relation.name);
-}
+std::string TableName(const CopySource& source) { return pg::QuoteQualified(source.schema, source.name); }
 
 // The cells of a tuple, by attnum - 1. `columns`: those that were selected, in order.
 base::Status ToCells(const model::Relation& relation, const std::vector<const model::Column*>& columns,
@@ -46,17 +44,21 @@ base::Status ToCells(const model::Relation& relation, const std::vector<const mo
 }  // namespace
 
 std::vector<CopyChunk> PlanChunks(const std::vector<CatalogTable>& tables, uint64_t chunk_pages) {
-  std::vector<size_t> order(tables.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return tables[a].pages > tables[b].pages; });
-  std::vector<CopyChunk> chunks;
-  for (const size_t table : order) {
-    uint64_t first = 0;
-    for (; tables[table].pages - first > chunk_pages; first += chunk_pages) {
-      chunks.push_back({table, first, first + chunk_pages});
+  std::vector<CopyChunk> order;  // whole ones
+  for (size_t table = 0; table < tables.size(); ++table) {
+    for (size_t source = 0; source < tables[table].sources.size(); ++source) {
+      order.push_back({table, source, 0, std::nullopt});
     }
-    chunks.push_back({table, first, std::nullopt});
+  }
+  const auto pages = [&](const CopyChunk& chunk) { return tables[chunk.table].sources[chunk.source].pages; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const CopyChunk& a, const CopyChunk& b) { return pages(a) > pages(b); });
+  std::vector<CopyChunk> chunks;
+  for (CopyChunk chunk : order) {
+    for (; pages(chunk) - chunk.first_page > chunk_pages; chunk.first_page += chunk_pages) {
+      chunks.push_back({chunk.table, chunk.source, chunk.first_page, chunk.first_page + chunk_pages});
+    }
+    chunks.push_back(chunk);
   }
   return chunks;
 }
@@ -74,7 +76,7 @@ std::string CopyStatement(const CatalogTable& table, const CopyChunk& chunk) {
     where += fmt::format(" {} ctid < '({},0)'::tid", where.empty() ? "where" : "and", *chunk.end_page);
   }
   return fmt::format("copy (select {} from only {}{}) to stdout (format binary)", columns,
-                     TableName(table.relation), where);
+                     TableName(table.sources[chunk.source]), where);
 }
 
 base::Status CopyJob::Run() {
@@ -138,10 +140,14 @@ base::Result<bool> CopyJob::LockTables(pg::Connection* connection, pg::Connectio
   std::string names;
   std::vector<uint32_t> oids;
   for (const CatalogTable& table : *tables_) {
-    names += (names.empty() ? "only " : ", only ") + TableName(table.relation);
+    for (const CopySource& source : table.sources) {
+      names += (names.empty() ? "only " : ", only ") + TableName(source);
+    }
     oids.push_back(table.relation.oid.value);
   }
-  const auto locked = connection->Query(fmt::format("lock table {} in access share mode nowait", names));
+  // A partitioned table may have no partitions.
+  const auto locked = connection->Query(
+      names.empty() ? "select" : fmt::format("lock table {} in access share mode nowait", names));
   ASSIGN_OR_RETURN(const auto stamps, ReadStamps(present, oids));
   for (const CatalogTable& table : *tables_) {
     const auto found = stamps.find(table.relation.oid.value);

@@ -15,9 +15,10 @@
 
 namespace varve::ingest {
 
-// A range of pages of one table: from first_page up to and without end_page.
+// A range of pages of what holds rows of one table: from first_page up to and without end_page.
 struct CopyChunk {
-  size_t table = 0;  // index into the job's tables
+  size_t table = 0;   // index into the job's tables
+  size_t source = 0;  // index into the table's sources
   uint64_t first_page = 0;
   std::optional<uint64_t> end_page;  // none: to the end, however far the table has grown
 };

@@ -172,14 +172,22 @@ TableVerdict JudgeTable(const TableFacts& table) {
   const auto refuse = [&](bool breaks_updates, std::string reason, std::string remedy) {
     return TableVerdict{false, breaks_updates, std::move(reason), std::move(remedy)};
   };
-  if (table.kind == 'p') {
-    return refuse(false, "it is a partitioned table, which is not supported as a whole",
-                  "follow its partitions, each a table of its own");
+  if (table.kind == 'p' && !table.via_root) {
+    return refuse(false, "it is a partitioned table, and the publication does not publish it as one",
+                  "follow its partitions, each a table of its own; or publish it with "
+                  "publish_via_partition_root, where partitions do not come and go (docs/operations.md)");
   }
   if (table.kind == 'v' || table.kind == 'm') {
     return refuse(false, "it is a view: only tables have a history", "follow the tables that it reads");
   }
-  if (table.kind != 'r') return refuse(false, "it is not an ordinary table", "");
+  if (table.kind != 'r' && table.kind != 'p') return refuse(false, "it is not an ordinary table", "");
+  if (!table.unlogged_partition.empty()) {
+    return refuse(false,
+                  fmt::format("PostgreSQL writes no WAL for the rows of its partition {}: it is unlogged or "
+                              "foreign",
+                              QuoteIdentifier(table.unlogged_partition)),
+                  "make the partition an ordinary logged table, or detach it");
+  }
   if (table.persistence == 'u') {
     return refuse(false, "it is unlogged: PostgreSQL writes no WAL for its rows",
                   fmt::format("alter table {} set logged;", quoted));
@@ -241,11 +249,7 @@ std::vector<Finding> CheckPublication(const Publication& publication, std::strin
   for (const TableFacts& table : publication.tables) {
     const std::string table_name = "table " + table.DisplayName();
     const std::string table_quoted = QuoteQualified(table.schema, table.name);
-    if (table.kind == 'p') {
-      findings.push_back(Failed(
-          table_name, table.DisplayName() + " is published by its partition root, which is not supported",
-          fmt::format("alter publication {} set (publish_via_partition_root = false);", quoted)));
-    } else if (table.has_row_filter || table.has_column_list) {
+    if (table.has_row_filter || table.has_column_list) {
       findings.push_back(
           Failed(table_name,
                  fmt::format("{} is published with a {}, which is not supported", table.DisplayName(),
@@ -253,10 +257,11 @@ std::vector<Finding> CheckPublication(const Publication& publication, std::strin
                  fmt::format("alter publication {0} drop table {1}; alter publication {0} add table {1};",
                              quoted, table_quoted)));
     } else if (!table.can_select && JudgeTable(table).usable) {
-      findings.push_back(Failed(table_name, fmt::format("role {} may not read {}", user, table.DisplayName()),
-                                fmt::format("grant usage on schema {} to {}; grant select on {} to {};",
-                                            QuoteIdentifier(table.schema), QuoteIdentifier(user),
-                                            table_quoted, QuoteIdentifier(user))));
+      findings.push_back(Failed(
+          table_name, fmt::format("role {} may not read {}", user, table.DisplayName()),
+          fmt::format("grant usage on schema {} to {}; grant select on {} to {};{}",
+                      QuoteIdentifier(table.schema), QuoteIdentifier(user), table_quoted,
+                      QuoteIdentifier(user), table.kind == 'p' ? " and the same on each partition" : "")));
     }
   }
   return findings;

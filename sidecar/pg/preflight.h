@@ -47,8 +47,8 @@ struct TableVerdict {
 };
 TableVerdict JudgeTable(const TableFacts& table);
 
-// The publication as such: exists, FOR ALL TABLES, row filters, column lists, partition roots; and whether
-// the role may read its tables.
+// The publication as such: exists, FOR ALL TABLES, row filters, column lists; and whether the role may read
+// its tables.
 std::vector<Finding> CheckPublication(const Publication& publication, std::string_view name,
                                       std::string_view user);
 

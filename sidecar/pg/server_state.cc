@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: PostgreSQL
 #include "sidecar/pg/server_state.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -40,9 +41,27 @@ constexpr char kTableColumns[] = R"(
                     left join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k
                     where k = 0 or not a.attnotnull)
   order by ci.relname limit 1),
- has_table_privilege(c.oid, 'select'),
+ has_table_privilege(c.oid, 'select') and not exists (select from pg_catalog.pg_partition_tree(c.oid) t
+   where c.relkind = 'p' and t.isleaf and not has_table_privilege(t.relid, 'select')),
  pg_has_role(c.relowner, 'usage'),
- greatest(c.reltuples, 0)::bigint, c.relpersistence)";
+ greatest(c.reltuples, 0)::bigint, c.relpersistence,
+ (select l.relname from pg_catalog.pg_partition_tree(c.oid) t join pg_catalog.pg_class l on l.oid = t.relid
+  where c.relkind = 'p' and t.isleaf and (l.relkind <> 'r' or l.relpersistence <> 'p')
+  order by l.relname limit 1),
+ (select string_agg(a.relid::oid::text, ',') from pg_catalog.pg_partition_ancestors(c.oid) a
+  where c.relispartition and a.relid <> c.oid))";
+
+std::vector<uint32_t> OidsOf(std::string_view list) {
+  std::vector<uint32_t> oids;
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    uint32_t oid = 0;
+    std::from_chars(list.data(), list.data() + comma, oid);
+    oids.push_back(oid);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return oids;
+}
 
 std::vector<TableFacts> TablesOf(const Rows& rows) {
   std::vector<TableFacts> tables(static_cast<size_t>(rows.size()));
@@ -61,8 +80,10 @@ std::vector<TableFacts> TablesOf(const Rows& rows) {
     table.is_owned = rows.Bool(row, 10);
     table.rows_estimate = rows.Int(row, 11);
     table.persistence = rows.Text(row, 12)[0];
-    table.has_row_filter = rows.Bool(row, 13);
-    table.has_column_list = rows.Bool(row, 14);
+    table.unlogged_partition = rows.Text(row, 13);
+    table.ancestors = OidsOf(rows.Text(row, 14));
+    table.has_row_filter = rows.Bool(row, 15);
+    table.has_column_list = rows.Bool(row, 16);
   }
   return tables;
 }
@@ -123,6 +144,7 @@ base::Result<Publication> ReadPublication(Connection* connection, std::string_vi
               kTableColumns),
           {std::string(name)}));
   publication.tables = TablesOf(tables);
+  for (TableFacts& table : publication.tables) table.via_root = publication.via_root && table.kind == 'p';
   return publication;
 }
 

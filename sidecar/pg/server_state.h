@@ -51,8 +51,11 @@ struct TableFacts {
   std::string usable_index;         // a unique index that USING INDEX would take; empty: none
   bool has_row_filter = false;
   bool has_column_list = false;
-  bool can_select = false;  // this role may read it
-  bool is_owned = false;    // this role may add it to a publication
+  bool via_root = false;            // partitioned, and published with its partitions as one table
+  std::string unlogged_partition;   // of a partitioned table: one whose rows the server does not log
+  std::vector<uint32_t> ancestors;  // of a partition: the partitioned tables that it is a part of
+  bool can_select = false;          // this role may read it, and its partitions
+  bool is_owned = false;            // this role may add it to a publication
   int64_t rows_estimate = 0;
   std::string DisplayName() const { return schema + "." + name; }
 };

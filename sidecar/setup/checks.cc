@@ -71,7 +71,8 @@ void AddTables(const pg::Publication& publication, bool has_history, std::vector
       checks->push_back({name, CheckResult::kWarning, fmt::format("not followed: {}{}", verdict.reason, harm),
                          TableRemedy(verdict, has_history)});
     } else {
-      checks->push_back({name, CheckResult::kOk, "has a key", ""});
+      const char* as_one = table.kind == 'p' ? "; its partitions are followed as one table" : "";
+      checks->push_back({name, CheckResult::kOk, fmt::format("has a key{}", as_one), ""});
     }
   }
 }
@@ -186,6 +187,9 @@ base::Result<std::vector<Check>> CheckOtherTables(pg::Connection* connection, co
   std::vector<Check> checks;
   for (const pg::TableFacts& table : relations) {
     if ((table.kind != 'r' && table.kind != 'p') || published.count(table.oid) != 0) continue;
+    const bool is_part = std::any_of(table.ancestors.begin(), table.ancestors.end(),
+                                     [&](uint32_t oid) { return published.count(oid) != 0; });
+    if (is_part) continue;
     const pg::TableVerdict verdict = pg::JudgeTable(table);
     checks.push_back({"table " + table.DisplayName(), CheckResult::kWarning,
                       "not followed: " + (verdict.usable ? "it is not in the publication" : verdict.reason),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: PostgreSQL
 #include "sidecar/setup/plan.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -24,6 +25,12 @@ bool IsName(const std::string& pattern) { return pattern.find_first_of("*?") == 
 
 // A view and the like is in nobody's way: only who names one hears of it.
 bool IsTable(const pg::TableFacts& table) { return table.kind == 'r' || table.kind == 'p'; }
+
+// A partition whose root the publication has is followed with that.
+bool IsPartOf(const pg::TableFacts& table, const std::set<uint32_t>& published) {
+  return std::any_of(table.ancestors.begin(), table.ancestors.end(),
+                     [&](uint32_t oid) { return published.count(oid) != 0; });
+}
 
 struct Choice {
   bool chosen = false;
@@ -62,7 +69,7 @@ base::Result<Plan> MakePlan(const PlanFacts& facts, const std::vector<std::strin
   std::set<std::string> unused(patterns.begin(), patterns.end());
   for (const pg::TableFacts& table : *facts.relations) {
     const Choice choice = Choose(patterns, table, &unused);
-    if (!choice.chosen || present.count(table.oid) != 0) continue;
+    if (!choice.chosen || present.count(table.oid) != 0 || IsPartOf(table, present)) continue;
     const pg::TableVerdict verdict = pg::JudgeTable(table);
     if (!verdict.usable) {
       if (choice.by_name) return CannotFollow(table, verdict);

@@ -155,8 +155,19 @@ TEST_CASE("a table is usable with a key that identifies its rows") {
   table.identity = 'f';
   CHECK_FALSE(JudgeTable(table).usable);
   CHECK_FALSE(JudgeTable(table).breaks_updates);
+}
+
+TEST_CASE("a partitioned table is followed where it is published as one, and all its rows are logged") {
+  TableFacts table;
+  table.schema = "public";
+  table.name = "t";
+  table.has_primary_key = true;
   table.kind = 'p';
   CHECK_FALSE(JudgeTable(table).usable);
+  table.via_root = true;
+  CHECK(JudgeTable(table).usable);
+  table.unlogged_partition = "t_1";
+  CHECK(JudgeTable(table).reason.find("\"t_1\"") != std::string::npos);
 }
 
 TEST_CASE("publications that would hide rows or columns are refused") {
@@ -175,9 +186,6 @@ TEST_CASE("publications that would hide rows or columns are refused") {
   publication.tables[0].has_column_list = true;
   CHECK(CheckPublication(publication, "varve", "app").back().severity == Severity::kFailed);
   publication.tables[0].has_column_list = false;
-  publication.tables[0].kind = 'p';
-  CHECK(CheckPublication(publication, "varve", "app").back().severity == Severity::kFailed);
-  publication.tables[0].kind = 'r';
   publication.tables[0].has_primary_key = true;
   publication.tables[0].can_select = false;
   CHECK(CheckPublication(publication, "varve", "app").back().message == "role app may not read public.t");

@@ -71,6 +71,16 @@ TEST_CASE("without patterns every table is followed, or left out with its reason
   for (const LeftOutTable& table : plan->left_out) CHECK_FALSE(table.remedy.empty());
 }
 
+TEST_CASE("partitions of what the publication has as one are not added for themselves") {
+  World world;
+  world.relations.push_back(Table(7, "part_1"));
+  world.relations.back().ancestors = {5};
+  CHECK(Added(*world.Make({})) == Names{"orders", "users", "part_1"});
+  world.publication.tables = {world.relations[4]};
+  CHECK(Added(*world.Make({})) == Names{"orders", "users"});
+  CHECK(world.Make({"part_1"})->add.empty());
+}
+
 TEST_CASE("a table that is named and cannot be followed is refused with the reason") {
   const World world;
   CHECK(Has(world.Refused({"part"}, base::ErrorCode::kInvalidArgument), "partitioned"));
