@@ -5,13 +5,11 @@ The slots of all runs are made before the workload, so each run reads the same W
 of both sides alternate. README.md has the scenario, the units and what this does not measure.
 """
 
-import os
 import statistics
-import subprocess
-import sys
-import threading
 import time
 
+import item
+from drain import LIMIT_S, Walsender, drain, end_of_backlog, say
 from varve_cluster import Cluster, Timeout, cpu_seconds, find_build, until
 
 SIZES = {
@@ -27,58 +25,6 @@ SETTINGS = {
     "max_wal_senders": "10",
     "autovacuum": "off",
 }
-LIMIT_S = 900
-
-TABLE = (
-    "create table item (id bigint primary key, quantity int, name text, price numeric(12,2), "
-    "changed timestamptz, active bool, weight float8, code uuid)"
-)
-FILL = (
-    "insert into item select n, n % 1000, 'item number ' || n, n * 0.37, '2026-01-01', n % 2 = 0, n / 7.0, "
-    "md5(n::text)::uuid from generate_series(1, {rows}) n"
-)
-BULK = "update item set quantity = quantity + 1, price = price + 0.01, changed = now()"
-# One transaction a row, as fast as one session commits: what the commits cost is not measured.
-SMALL = """create procedure touch_one_by_one(total int, rows int) language plpgsql as $$
-begin
-  for n in 1 .. total loop
-    update item set quantity = quantity + 1, changed = clock_timestamp()
-      where id = 1 + (n::bigint * 7919) % rows;
-    commit;
-  end loop;
-end $$"""
-
-
-def say(text):
-    print(text, file=sys.stderr, flush=True)
-
-
-class Cpu(threading.Thread):
-    """Follows the CPU time of a slot's walsender, which may end before it could be asked a last time."""
-
-    def __init__(self, cluster, slot):
-        super().__init__(daemon=True)
-        self._slot = slot
-        self._session = cluster.session()
-        self._done = threading.Event()
-        self.seconds = 0.0
-
-    def run(self):
-        pid = None
-        while not self._done.wait(0.02):
-            if pid is None:
-                pid = self._session.value(
-                    f"select active_pid from pg_replication_slots where slot_name = '{self._slot}'"
-                )
-                pid = int(pid) if pid else None
-            else:
-                self.seconds = cpu_seconds(pid) or self.seconds
-
-    def finish(self):
-        self._done.set()
-        self.join()
-        self._session.close()
-        return self.seconds
 
 
 class Ingest:
@@ -91,10 +37,7 @@ class Ingest:
 
     def prepare(self):
         cluster = self.cluster
-        cluster.execute(TABLE)
-        cluster.execute(FILL.format(rows=self.size["rows"]), timeout=LIMIT_S)
-        cluster.execute(SMALL)
-        cluster.execute("vacuum analyze item", timeout=LIMIT_S)
+        item.create(cluster, self.size["rows"])
         cluster.execute("create publication varve for table item")
         for number in range(self.runs):
             varved = cluster.varved(f"v{number}", slot=f"varve_{number}", memory_mb=256)
@@ -105,26 +48,14 @@ class Ingest:
         say(f"{self.size['rows']} rows, {self.runs} stores and slots are there")
 
     def bulk(self):
-        for _ in range(self.size["bulk_transactions"]):
-            self.cluster.execute(BULK, timeout=LIMIT_S)
-        return self.size["bulk_transactions"] * self.size["rows"]
+        return item.bulk(self.cluster, self.size["rows"], self.size["bulk_transactions"])
 
     def small(self):
-        total = self.size["small_transactions"]
-        with self.cluster.session(timeout=LIMIT_S) as session:
-            session.execute("set synchronous_commit = off")
-            session.execute(f"call touch_one_by_one({total}, {self.size['rows']})")
-        return total
-
-    def end_of_backlog(self):
-        """The end of the last commit, flushed; a checkpoint behind it, so that decoding goes past it."""
-        lsn = self.cluster.value("select pg_current_wal_insert_lsn()")
-        self.cluster.execute("checkpoint", timeout=LIMIT_S)
-        return lsn
+        return item.small(self.cluster, self.size["rows"], self.size["small_transactions"])
 
     def measure(self, phase, workload):
         changes = workload()
-        end = self.end_of_backlog()
+        end = end_of_backlog(self.cluster)
         say(f"{phase}: {changes} changes wait, up to {end}")
         for number in range(self.runs):
             for side in (self.drain, self.take_in):
@@ -138,65 +69,31 @@ class Ingest:
 
     def drain(self, number, end):
         """pgoutput, binary, received by pg_recvlogical and thrown away."""
-        slot = f"pgoutput_{number}"
-        cpu = Cpu(self.cluster, slot)
-        cpu.start()
-        before = os.times()
-        started = time.monotonic()
-        subprocess.run(
-            [
-                os.path.join(self.cluster.bindir, "pg_recvlogical"),
-                "-h",
-                self.cluster.directory,
-                "-U",
-                "postgres",
-                "-d",
-                self.cluster.database,
-                "-S",
-                slot,
-                "--start",
-                "--no-loop",
-                "-f",
-                "/dev/null",
-                f"--endpos={end}",
-                "-o",
-                "proto_version=1",
-                "-o",
-                "publication_names=varve",
-                "-o",
-                "binary=true",
-            ],
-            check=True,
-            timeout=LIMIT_S,
-        )
-        seconds = time.monotonic() - started
-        after = os.times()
-        receiver = after.children_user + after.children_system - before.children_user - before.children_system
-        return seconds, cpu.finish(), receiver
+        options = {"proto_version": 1, "publication_names": "varve", "binary": "true"}
+        outcome = drain(self.cluster, f"pgoutput_{number}", end, options)
+        return outcome.seconds, outcome.walsender_cpu, outcome.receiver_cpu
 
     def take_in(self, number, end):
         """varved, from its start until everything up to the end is synced, readable and confirmable."""
         varved = self.varveds[number]
-        cpu = Cpu(self.cluster, varved.slot)
-        cpu.start()
-        started = time.monotonic()
-        varved.start(ready_within=None)
+        with Walsender(self.cluster, varved.slot) as walsender:
+            started = time.monotonic()
+            varved.start(ready_within=None)
 
-        def durable():
-            if not varved.alive():
-                raise Timeout(f"varved ended by itself:\n{varved.tail_of_log()}")
-            try:
-                through = varved.get("/v1/status").get("published_through", "0/0")
-            except OSError:
-                return False
-            return position(through) >= position(end)
+            def durable():
+                if not varved.alive():
+                    raise Timeout(f"varved ended by itself:\n{varved.tail_of_log()}")
+                try:
+                    through = varved.get("/v1/status").get("published_through", "0/0")
+                except OSError:
+                    return False
+                return position(through) >= position(end)
 
-        until(durable, LIMIT_S, f"varved to reach {end}", pause=0.02)
-        seconds = time.monotonic() - started
-        receiver = cpu_seconds(varved.process.pid)
-        walsender = cpu.finish()
+            until(durable, LIMIT_S, f"varved to reach {end}", pause=0.02)
+            seconds = time.monotonic() - started
+            receiver = cpu_seconds(varved.process.pid)
         varved.stop()
-        return seconds, walsender, receiver
+        return seconds, walsender.cpu_seconds, receiver
 
 
 def position(text):

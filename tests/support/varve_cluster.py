@@ -74,9 +74,13 @@ def _server_version(bindir):
 
 
 class Cluster:
-    """One PostgreSQL cluster. `build=None` leaves varve out; `settings` go to postgresql.conf."""
+    """One PostgreSQL cluster. `build=None` leaves varve out; `settings` go to postgresql.conf.
 
-    def __init__(self, build=None, settings=None, database="postgres", label="test"):
+    `plugins` are other output plugins that it may load, by name: a file to copy, None for one that the
+    server has.
+    """
+
+    def __init__(self, build=None, settings=None, database="postgres", label="test", plugins=None):
         self.bindir = find_postgres()
         self.database = database
         self.label = label
@@ -86,6 +90,7 @@ class Cluster:
         self.postmaster = None
         self.varveds = []
         self._sessions = []
+        self._plugins = plugins or {}
         self._copy_programs(build)
         self._init_database(settings or {}, with_plugin=build is not None)
 
@@ -132,6 +137,10 @@ class Cluster:
             folder = "lib" if name.endswith(".so") else "bin"
             shutil.copy(os.path.join(build, place), self.path(folder, name))
             os.chmod(self.path(folder, name), 0o755)
+        for name, file in self._plugins.items():
+            if file is not None:
+                shutil.copy(file, self.path("lib", name + ".so"))
+                os.chmod(self.path("lib", name + ".so"), 0o755)
 
     def _init_database(self, settings, with_plugin):
         log = self.path("initdb.log")
@@ -169,7 +178,8 @@ class Cluster:
             chosen["dynamic_library_path"] = f"{self.path('lib')}:$libdir"
             major, minor = _server_version(self.bindir)
             if minor >= ALLOW_LIST_SINCE.get(major, 0):
-                chosen["output_plugin_libraries"] = "pgoutput, test_decoding, varve"
+                names = ["pgoutput", "test_decoding", "varve", *self._plugins]
+                chosen["output_plugin_libraries"] = ", ".join(names)
         chosen.update(settings)
         with open(os.path.join(self.data, "postgresql.conf"), "a", encoding="utf-8") as file:
             for name, value in chosen.items():
