@@ -392,6 +392,12 @@ lost_missing_values(VarveOutput *output, Relation relation)
 	return false;
 }
 
+/*
+ * In the middle of a streamed transaction the server may take a row of the catalogs for deleted: a
+ * subtransaction that rolled back had deleted it, and one that deletes it again further on has put
+ * its xid in the same place (reorderbuffer.c: the (cmin, cmax) of a rolled back one stay). The block
+ * at the commit tells of the table.
+ */
 static void
 emit_definition(VarveOutput *output, Oid relid, const VarveVisibility *now)
 {
@@ -401,7 +407,11 @@ emit_definition(VarveOutput *output, Oid relid, const VarveVisibility *now)
 	bool lost_values;
 
 	if (!RelationIsValid(relation))
+	{
+		if (XLogRecPtrIsInvalid(output->transaction.position))
+			return;
 		elog(ERROR, "could not open relation with OID %u", relid);
+	}
 	entry = varve_relation_get(output->relations, relation);
 	sent_as = varve_relation_sent_as(entry);
 	lost_values = entry->published && lost_missing_values(output, relation);

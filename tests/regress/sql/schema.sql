@@ -62,9 +62,9 @@ alter type mood rename to humour;
 insert into moods values (4, 'ok', null);
 select line->'new' as new from varve_changes('schema') line;
 -- A label is part of the version, the name of a type is not, but the table is described again.
-select count(*) as lines, count(distinct line->>'version') as versions, string_agg(line->'columns'->1->'type'->>'name', ', ')
-from (select data::jsonb as line from pg_logical_slot_peek_changes('schema', null, null, 'publication_names', 'varve',
-  'format', 'json')) l where line->>'kind' = 'relation' and line->>'table' = 'moods';
+select count(*) as lines, count(distinct line->>'version') as versions, string_agg(line->'columns'->1->'type'->>'name', ', ' order by n)
+from (select n, data::jsonb as line from pg_logical_slot_peek_changes('schema', null, null, 'publication_names', 'varve',
+  'format', 'json') with ordinality as l (lsn, xid, data, n)) l where line->>'kind' = 'relation' and line->>'table' = 'moods';
 -- So it is when a default or a composite type changes.
 create type pair as (x int, y int);
 create table pairs (id int primary key, p pair, d int default 1);
