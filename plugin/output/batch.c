@@ -159,7 +159,6 @@ flush(VarveOutput *output)
 	VarveBatch *batch = output->batch;
 	LogicalDecodingContext *ctx = output->ctx;
 	VarveBatchParts parts = {0};
-	const uint8_t *bytes;
 	size_t length;
 
 	if (is_empty(batch))
@@ -176,10 +175,13 @@ flush(VarveOutput *output)
 	parts.change_count = batch->change_count;
 	parts.heap = batch->heap.data;
 	parts.heap_length = batch->heap.length;
-	check_status(varve_wire_finish(batch->wire, &parts, &bytes, &length));
+	check_status(varve_wire_finish(batch->wire, &parts, &length));
 	/* A walsender has put its header into ctx->out already, an SQL function nothing. */
 	OutputPluginPrepareWrite(ctx, true);
-	appendBinaryStringInfo(ctx->out, (const char *)bytes, (int)length);
+	enlargeStringInfo(ctx->out, (int)length);
+	varve_wire_write(batch->wire, &parts, ctx->out->data + ctx->out->len);
+	ctx->out->len += (int)length;
+	ctx->out->data[ctx->out->len] = '\0';
 	OutputPluginWrite(ctx, true);
 	batch->sequence++;
 	varve_buffer_reset(&batch->heap);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: PostgreSQL
 #include <flatbuffers/flatbuffers.h>
 
+#include <cstring>
 #include <new>
 #include <vector>
 
+#include "plugin/wire/plain_batch.h"
 #include "plugin/wire/wire.h"
 #include "stream_generated.h"
 
@@ -25,6 +27,8 @@ struct VarveWire {
   flatbuffers::FlatBufferBuilder builder{kInitialBytes};
   std::vector<flatbuffers::Offset<stream::Relation>> relations;
   bool finished = false;
+  bool is_plain = false;  // what was closed last, then planned and not built
+  varve::wire::PlainBatch plain;
 
   static constexpr size_t kInitialBytes = size_t{128} * 1024;
   // A builder that grew beyond this for one giant row gives its memory back.
@@ -127,8 +131,9 @@ void PutBatch(VarveWire* wire, const VarveBatchParts& parts) {
   flatbuffers::Offset<stream::Handshake> handshake;
   if (parts.handshake != nullptr) handshake = PutHandshake(builder, *parts.handshake);
   const stream::Session session(parts.session_high, parts.session_low);
-  const auto batch = stream::CreateBatch(builder, &session, parts.sequence, handshake, relations, refs,
-                                         transactions, changes, heap);
+  const bool has_session = parts.session_high != 0 || parts.session_low != 0;
+  const auto batch = stream::CreateBatch(builder, has_session ? &session : nullptr, parts.sequence, handshake,
+                                         relations, refs, transactions, changes, heap);
   stream::FinishSizePrefixedBatchBuffer(builder, batch);
 }
 
@@ -145,19 +150,34 @@ VarveWireStatus varve_wire_add_relation(VarveWire* wire, const VarveRelation* re
   return VARVE_WIRE_OUT_OF_MEMORY;
 }
 
-VarveWireStatus varve_wire_finish(VarveWire* wire, const VarveBatchParts* parts, const uint8_t** bytes,
-                                  size_t* length) noexcept try {
+VarveWireStatus varve_wire_finish(VarveWire* wire, const VarveBatchParts* parts, size_t* length) noexcept
+    try {
+  const flatbuffers::FlatBufferBuilder& builder = wire->Open();
+  wire->is_plain = parts->handshake == nullptr && wire->relations.empty();
+  if (wire->is_plain) {
+    wire->plain = varve::wire::PlainBatch::Plan(*parts);
+    *length = wire->plain.length;
+    return *length > VARVE_MESSAGE_BYTES_MAX ? VARVE_WIRE_TOO_LARGE : VARVE_WIRE_OK;
+  }
   // FlatBuffers only asserts its own bound, and an assertion would take the whole server down.
   const size_t bound =
-      wire->Open().GetSize() + parts->heap_length + kFrameBytesMax +
-      parts->change_count * sizeof(VarveChange) + parts->transaction_count * sizeof(VarveTransaction) +
-      parts->ref_count * sizeof(VarveRelationRef) + wire->relations.size() * sizeof(uint32_t);
+      builder.GetSize() + parts->heap_length + kFrameBytesMax + parts->change_count * sizeof(VarveChange) +
+      parts->transaction_count * sizeof(VarveTransaction) + parts->ref_count * sizeof(VarveRelationRef) +
+      wire->relations.size() * sizeof(uint32_t);
   if (bound > VARVE_MESSAGE_BYTES_MAX) return VARVE_WIRE_TOO_LARGE;
   PutBatch(wire, *parts);
-  *bytes = wire->builder.GetBufferPointer();
-  *length = wire->builder.GetSize();
+  *length = builder.GetSize();
   wire->finished = true;
   return VARVE_WIRE_OK;
 } catch (...) {
   return VARVE_WIRE_OUT_OF_MEMORY;
+}
+
+void varve_wire_write(const VarveWire* wire, const VarveBatchParts* parts, void* out) noexcept {
+  auto* bytes = static_cast<uint8_t*>(out);
+  if (wire->is_plain) {
+    wire->plain.Write(*parts, bytes);
+  } else {
+    std::memcpy(bytes, wire->builder.GetBufferPointer(), wire->builder.GetSize());
+  }
 }

@@ -172,10 +172,12 @@ void varve_wire_close(VarveWire* wire) VARVE_NOEXCEPT;
 // Puts a relation's definition into the batch that varve_wire_finish will close.
 VarveWireStatus varve_wire_add_relation(VarveWire* wire, const VarveRelation* relation) VARVE_NOEXCEPT;
 
-// Closes the batch: *bytes is the size-prefixed message, valid until the next call with this wire, which
-// starts the next batch.
-VarveWireStatus varve_wire_finish(VarveWire* wire, const VarveBatchParts* parts, const uint8_t** bytes,
+// Closes the batch: *length is that of its size-prefixed message.
+VarveWireStatus varve_wire_finish(VarveWire* wire, const VarveBatchParts* parts,
                                   size_t* length) VARVE_NOEXCEPT;
+
+// Writes the message of the batch that was closed last, of the same parts, to `out`.
+void varve_wire_write(const VarveWire* wire, const VarveBatchParts* parts, void* out) VARVE_NOEXCEPT;
 
 // Sets relation->version to the hash that schemas/README.md defines, and relation->description.
 VarveWireStatus varve_wire_set_version(VarveRelation* relation) VARVE_NOEXCEPT;

@@ -33,6 +33,7 @@ struct Fixture {
   std::vector<VarveChange> changes;
   std::string heap;
   uint64_t sequence = 0;
+  wire::SessionId session = kSession;
 
   Fixture() {
     columns[0].attnum = 1;
@@ -96,10 +97,20 @@ struct Fixture {
     changes.push_back(change);
   }
 
+  void AddMessageAlone(uint64_t position, uint32_t first_change) {
+    VarveChange message = {};
+    message.op = VARVE_OP_MESSAGE;
+    message.relation = VARVE_NO_RELATION;
+    changes.push_back(message);
+    transactions.push_back(
+        {position, 0, 0, first_change, 1,
+         VARVE_TRANSACTION_BEGIN | VARVE_TRANSACTION_COMMIT | VARVE_TRANSACTION_NON_TRANSACTIONAL});
+  }
+
   std::string Finish() {
     VarveBatchParts parts = {};
-    parts.session_high = kSession.high;
-    parts.session_low = kSession.low;
+    parts.session_high = session.high;
+    parts.session_low = session.low;
     parts.sequence = sequence;
     parts.handshake = sequence == 0 ? &handshake : nullptr;
     parts.refs = refs.data();
@@ -110,14 +121,19 @@ struct Fixture {
     parts.change_count = changes.size();
     parts.heap = heap.data();
     parts.heap_length = heap.size();
-    const uint8_t* bytes = nullptr;
     size_t length = 0;
-    REQUIRE(varve_wire_finish(wire.get(), &parts, &bytes, &length) == VARVE_WIRE_OK);
+    REQUIRE(varve_wire_finish(wire.get(), &parts, &length) == VARVE_WIRE_OK);
+    std::string message(length, '\x55');
+    varve_wire_write(wire.get(), &parts, message.data());
+    // Every byte is written: none is left as it was in the server's memory.
+    std::string again(length, '\xAA');
+    varve_wire_write(wire.get(), &parts, again.data());
+    REQUIRE(message == again);
     ++sequence;
     transactions.clear();
     changes.clear();
     heap.clear();
-    return std::string(reinterpret_cast<const char*>(bytes), length);
+    return message;
   }
 };
 
@@ -196,6 +212,64 @@ TEST_CASE("a wire starts the next batch afresh and keeps relations out of it") {
   }
 }
 
+TEST_CASE("a batch without definitions reads the same whatever it holds") {
+  for (const wire::SessionId session : {kSession, wire::SessionId{}}) {
+    Fixture fixture;
+    fixture.session = session;
+    wire::Decoder decoder(session);
+    REQUIRE(varve_wire_add_relation(fixture.wire.get(), &fixture.relation) == VARVE_WIRE_OK);
+    fixture.refs.push_back({fixture.relation.version, kTableOid, 0});
+    fixture.AddInsert(0);
+    fixture.transactions.push_back({0x100, 0, 700, 0, 1, VARVE_TRANSACTION_BEGIN | VARVE_TRANSACTION_COMMIT});
+    REQUIRE(decoder.Decode(fixture.Finish()).has_value());
+    for (uint32_t count = 0; count < 40; ++count) {
+      // Messages of every length beside rows, and more refs and transactions: all alignments come up.
+      fixture.refs.assign(count % 3, {fixture.relation.version, kTableOid, 0});
+      const uint64_t position = 0x200 + uint64_t{count} * 0x100;
+      for (uint32_t i = 0; i < count % 3; ++i) fixture.AddInsert(i);
+      const std::string content(count, static_cast<char>(count));
+      VarveChange message = {};
+      message.op = VARVE_OP_MESSAGE;
+      message.flags = VARVE_CHANGE_MESSAGE_TRANSACTIONAL;
+      message.relation = VARVE_NO_RELATION;
+      message.seq = static_cast<uint32_t>(fixture.changes.size());
+      message.new_offset = static_cast<uint32_t>(fixture.heap.size());
+      message.new_length = count;
+      fixture.heap += content;
+      fixture.changes.push_back(message);
+      const auto change_count = static_cast<uint32_t>(fixture.changes.size());
+      fixture.transactions.push_back(
+          {position, 9, 800 + count, 0, change_count, VARVE_TRANSACTION_BEGIN | VARVE_TRANSACTION_COMMIT});
+      if (count % 2 == 1) {
+        fixture.AddMessageAlone(position + 8, change_count);
+      }
+      const auto batch = decoder.Decode(fixture.Finish());
+      if (!batch.has_value()) FAIL(batch.error().message);
+      REQUIRE(batch->pieces.size() == 1 + count % 2);
+      REQUIRE(batch->pieces[0].end_lsn == base::Lsn{position});
+      REQUIRE(batch->pieces[0].commit_time == base::Timestamp{9});
+      REQUIRE(batch->changes.size() == change_count + count % 2);
+      REQUIRE(batch->changes[change_count - 1].new_image == content);
+      for (uint32_t i = 0; i + 1 < change_count; ++i) REQUIRE(batch->changes[i].table.value == kTableOid);
+    }
+  }
+}
+
+TEST_CASE("a transaction of one row is a small message") {
+  Fixture fixture;
+  fixture.session = {};
+  fixture.refs.push_back({fixture.relation.version, kTableOid, 0});
+  REQUIRE(varve_wire_add_relation(fixture.wire.get(), &fixture.relation) == VARVE_WIRE_OK);
+  fixture.AddInsert(0);
+  fixture.transactions.push_back({0x100, 0, 700, 0, 1, VARVE_TRANSACTION_BEGIN | VARVE_TRANSACTION_COMMIT});
+  (void)fixture.Finish();
+  fixture.AddInsert(0);
+  const size_t image = fixture.heap.size();
+  fixture.transactions.push_back({0x200, 0, 701, 0, 1, VARVE_TRANSACTION_BEGIN | VARVE_TRANSACTION_COMMIT});
+  const size_t structs = sizeof(VarveTransaction) + sizeof(VarveChange) + sizeof(VarveRelationRef);
+  REQUIRE(fixture.Finish().size() == 76 + structs + image);
+}
+
 TEST_CASE("a giant row does not stay in the builder, and one beyond the limit is a status") {
   Fixture fixture;
   fixture.heap.assign(size_t{40} * 1024 * 1024, 'x');
@@ -213,9 +287,8 @@ TEST_CASE("a giant row does not stay in the builder, and one beyond the limit is
   VarveBatchParts parts = {};
   parts.heap = "";
   parts.heap_length = VARVE_MESSAGE_BYTES_MAX;  // refused before a byte of it is read
-  const uint8_t* bytes = nullptr;
   size_t length = 0;
-  REQUIRE(varve_wire_finish(fixture.wire.get(), &parts, &bytes, &length) == VARVE_WIRE_TOO_LARGE);
+  REQUIRE(varve_wire_finish(fixture.wire.get(), &parts, &length) == VARVE_WIRE_TOO_LARGE);
 }
 
 }  // namespace varve
