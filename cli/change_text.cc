@@ -95,6 +95,11 @@ std::string ChangeText(const JsonObject& change, const Output& output) {
   if (change.Has("key")) head += " " + DisplayText(change.Raw("key"));
   if (op == "message") head += " " + DisplayText(change.Text("prefix"));
   head = output.Colored(Color::kCyan, fmt::format("{} {} @@", head, op)) + "\n";
+  // Without a key only the whole rows say which one it is.
+  if (op == "update" && !change.Has("key")) {
+    return head + Line(output, '-', DisplayText(change.Raw("before"))) +
+           Line(output, '+', DisplayText(change.Raw("after")));
+  }
   if (op == "update") return head + Columns(change, output);
   if (op == "insert") return head + Line(output, '+', DisplayText(change.Raw("after")));
   if (op == "delete") {

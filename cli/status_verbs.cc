@@ -94,6 +94,7 @@ int Run(const TablesVerb&, Session* session) {
         for (const std::string_view column : item->Items("key")) {
           key += (key.empty() ? "" : ", ") + JsonForPeople(column).value_or("");
         }
+        if (key.empty() && item->Text("identity") == "full") key = "(the whole row)";
         table.Add(
             {item->Text("table"), item->Text("state"), key, item->Text("first"), item->Text("changes")});
         if (const std::string reason = item->Text("reason"); !reason.empty()) {

@@ -14,6 +14,7 @@
 #include "sidecar/history/head_cache.h"
 #include "sidecar/history/visibility.h"
 #include "sidecar/model/change.h"
+#include "sidecar/model/row_digest.h"
 #include "sidecar/store/record_format.h"
 #include "sidecar/store/store.h"
 
@@ -51,7 +52,8 @@ class Applier {
     RelationPtr relation;  // null: not seen yet
     // Equal to `relation`, and alive as long as the batch at hand.
     const model::Relation* seen = nullptr;
-    bool applies = false;  // its rows are known, so changes are applied
+    bool applies = false;                           // its rows are known, so changes are applied
+    std::shared_ptr<const model::RowDefaults> bag;  // null: its rows have a key
     std::optional<Place> last_truncate;
   };
   // Keys of a row change, with the table in front.
@@ -76,6 +78,7 @@ class Applier {
   // apply_table.cc
   Table* FindTable(base::TableOid oid);
   base::Result<uint16_t> KeepRelation(const RelationPtr& relation);
+  void NoteBag(base::TableOid oid, Table* table);
   base::Status NoteVersion(const model::Change& change, Place place, Table* table);
   void AddEvent(base::TableOid oid, Table* table, TableEvent event);
   base::Status ApplyTruncate(const model::Change& change, Place place, Table* table);
@@ -96,6 +99,12 @@ class Applier {
   void LogRow(const model::Change& change, Place place, const RowKeys& keys,
               const std::optional<store::VersionRecord>& before, std::string_view image);
   base::Error Contradiction(const model::Change& change, Place place, std::string_view what);
+
+  // apply_bag.cc
+  base::Result<bool> DecodeNew(const model::Change& change, Place place, bool has_old);
+  base::Status MakeBagKeys(const model::Change& change, Place place, const Table& table, RowKeys* keys);
+  base::Result<uint32_t> CountSameRows(const model::Change& change, Place place, const Table& table,
+                                       std::string_view prefix, const std::vector<model::Cell>& cells);
 
   // publish.cc
   base::Status WritePending(store::Durability durability);
@@ -125,6 +134,10 @@ class Applier {
   std::atomic<uint64_t> changes_applied_{0};
   std::atomic<uint64_t> transactions_applied_{0};
 };
+
+bool HasUnchanged(const std::vector<model::Cell>& cells);
+// Takes from the old row what the new image says is unchanged. True when nothing unchanged is left.
+bool TakeUnchanged(const std::vector<model::Cell>& old_cells, std::vector<model::Cell>* cells);
 
 // Deletes from the store what lies above the published position: restores heads from their rewinds and
 // removes rewinds, log entries, transactions and table events. Idempotent: it may be cut off anywhere and

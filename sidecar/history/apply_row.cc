@@ -29,20 +29,6 @@ bool IsRow(model::Op op) {
   return op == model::Op::kInsert || op == model::Op::kUpdate || op == model::Op::kDelete;
 }
 
-// Takes from the old row what the new image says is unchanged. True when nothing unchanged is left.
-bool TakeUnchanged(const std::vector<model::Cell>& old_cells, std::vector<model::Cell>* cells) {
-  bool complete = true;
-  for (size_t i = 0; i < cells->size(); ++i) {
-    if ((*cells)[i].kind != CellKind::kUnchanged) continue;
-    if (i < old_cells.size() && old_cells[i].kind == CellKind::kValue) {
-      (*cells)[i] = old_cells[i];
-    } else {
-      complete = false;
-    }
-  }
-  return complete;
-}
-
 // Leaves only the values of columns that both versions have with values that read alike.
 void ForgetOtherTypes(const model::Relation& from, const model::Relation& to,
                       std::vector<model::Cell>* cells) {
@@ -58,13 +44,33 @@ void ForgetOtherTypes(const model::Relation& from, const model::Relation& to,
 
 }  // namespace
 
+bool HasUnchanged(const std::vector<model::Cell>& cells) {
+  return std::any_of(cells.begin(), cells.end(),
+                     [](const model::Cell& cell) { return cell.kind == CellKind::kUnchanged; });
+}
+
+bool TakeUnchanged(const std::vector<model::Cell>& old_cells, std::vector<model::Cell>* cells) {
+  bool complete = true;
+  for (size_t i = 0; i < cells->size(); ++i) {
+    if ((*cells)[i].kind != CellKind::kUnchanged) continue;
+    if (i < old_cells.size() && old_cells[i].kind == CellKind::kValue) {
+      (*cells)[i] = old_cells[i];
+    } else {
+      complete = false;
+    }
+  }
+  return complete;
+}
+
 // The words for a change that does not fit what is stored. The key is shown as a person would write it.
 Error Applier::Contradiction(const model::Change& change, Place place, std::string_view what) {
   std::string key;
   std::vector<model::Cell> cells;
   const std::string_view image = change.op == model::Op::kDelete ? change.old_image : change.new_image;
-  if (!model::DecodeImageInto(*change.relation, image, &cells) ||
-      !types::AppendKeyJson(*change.relation, cells, &key)) {
+  if (change.relation->KeyColumns().empty()) {
+    key = "(none)";
+  } else if (!model::DecodeImageInto(*change.relation, image, &cells) ||
+             !types::AppendKeyJson(*change.relation, cells, &key)) {
     key = "(unreadable)";
   }
   return Error{kContradicts, fmt::format("{} of {} key {} at {} change {}: {}", model::OpName(change.op),
@@ -80,7 +86,9 @@ Status Applier::Prefetch(const model::Batch& batch, const model::TransactionPiec
   row_keys.reserve(piece.count);
   for (size_t i = 0; i < piece.count; ++i) {
     const model::Change& change = batch.changes[piece.first_change + i];
-    if (!IsRow(change.op) || !FindTable(change.table)->applies) continue;
+    if (!IsRow(change.op)) continue;
+    const Table* table = FindTable(change.table);
+    if (!table->applies || table->bag != nullptr) continue;
     RowKeys& row = (*keys)[i];
     if (!MakeKeys(change, &row)) continue;
     row_keys.push_back(row.now);
@@ -105,9 +113,7 @@ Status Applier::MakeKeys(const model::Change& change, RowKeys* keys) {
     return {};
   }
   RETURN_IF_ERROR(model::DecodeImageInto(relation, change.new_image, &cells_));
-  keys->unchanged_cells = std::any_of(cells_.begin(), cells_.end(), [](const model::Cell& cell) {
-    return cell.kind == CellKind::kUnchanged;
-  });
+  keys->unchanged_cells = HasUnchanged(cells_);
   if (keys->unchanged_cells && !change.old_image.empty()) TakeUnchanged(old_cells_, &cells_);
   ASSIGN_OR_RETURN(const std::string key, types::EncodeKey(relation, cells_));
   keys->now = store::RowKey(change.table, key);
@@ -123,7 +129,9 @@ Status Applier::MakeKeys(const model::Change& change, RowKeys* keys) {
 // slot with them.
 Status Applier::ApplyRow(const model::Change& change, Place place, RowKeys* keys, const Table& table) {
   const auto apply = [&]() -> Status {
-    if (!keys->ready) {
+    if (table.bag != nullptr) {
+      RETURN_IF_ERROR(MakeBagKeys(change, place, table, keys));
+    } else if (!keys->ready) {
       const Status made = MakeKeys(change, keys);
       if (!made) return Fail(Contradiction(change, place, made.error().message));
     }

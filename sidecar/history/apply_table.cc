@@ -6,6 +6,7 @@
 #include "sidecar/base/check.h"
 #include "sidecar/base/log.h"
 #include "sidecar/history/applier.h"
+#include "sidecar/history/bag.h"
 #include "sidecar/history/projection.h"
 #include "sidecar/history/step_reader.h"
 
@@ -25,6 +26,7 @@ constexpr base::Position kEndOfTime{UINT64_MAX};
 std::string KeyDifference(const model::Relation& before, const model::Relation& after) {
   const auto old_key = before.KeyColumns();
   const auto new_key = after.KeyColumns();
+  if (old_key.empty() && new_key.empty()) return BagDifference(before, after);
   if (new_key.empty()) {
     return fmt::format(
         "it has no usable key any more (`alter table {} replica identity using index …` or "
@@ -47,8 +49,17 @@ Applier::Table* Applier::FindTable(base::TableOid oid) {
     table.relation = catalog_->VersionAt(oid, Timeline::EndOf(kEndOfTime));
     table.applies = !catalog_->StopAt(oid, kEndOfTime).has_value();
     table.last_truncate = catalog_->LastTruncate(oid, kEndOfTime);
+    NoteBag(oid, &table);
   }
   return &table;
+}
+
+// What older rows have does not change any more once a column is there.
+void Applier::NoteBag(base::TableOid oid, Table* table) {
+  table->bag.reset();
+  if (table->relation == nullptr || !table->relation->KeyColumns().empty()) return;
+  table->bag = std::make_shared<const model::RowDefaults>(
+      catalog_->DefaultsOfOlderRows(oid, table->relation->attribute_count));
 }
 
 void Applier::AddEvent(base::TableOid oid, Table* table, TableEvent event) {
@@ -105,6 +116,7 @@ Status Applier::NoteVersion(const model::Change& change, Place place, Table* tab
   table->seen = &relation;
   ASSIGN_OR_RETURN(const uint16_t definition, KeepRelation(table->relation));
   AddEvent(change.table, table, TableEvent{place, EventKind::kVersion, relation.version, definition, {}});
+  NoteBag(change.table, table);
   if (before == nullptr) {
     AddEvent(change.table, table, TableEvent{place, EventKind::kLate, {}, 0, {}});
   } else if (table->applies) {

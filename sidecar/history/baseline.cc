@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "sidecar/history/bag.h"
 #include "sidecar/history/records.h"
 #include "sidecar/store/page.h"
 #include "sidecar/store/record_format.h"
@@ -87,9 +88,13 @@ Status Baseline::AddTable(const model::Relation& relation) {
   }
   Table table{std::make_shared<const model::Relation>(relation), std::nullopt};
   if (relation.KeyColumns().empty()) {
-    table.excluded = fmt::format(
-        "it has no usable key (`alter table {} replica identity using index …`, or give it a primary key)",
-        relation.QualifiedName());
+    table.bag = std::make_shared<const model::RowDefaults>(DefaultsOf(relation));
+    if (relation.identity != 'f') {
+      table.excluded = fmt::format(
+          "it has no usable key (`alter table {0} replica identity using index …`, or give it a primary key, "
+          "or `alter table {0} replica identity full`)",
+          relation.QualifiedName());
+    }
   }
   base::MutexLock lock(&mutex_);
   if (!tables_.emplace(relation.oid, std::move(table)).second) {
@@ -99,7 +104,7 @@ Status Baseline::AddTable(const model::Relation& relation) {
   return {};
 }
 
-Result<RelationPtr> Baseline::RelationFor(base::TableOid table) const {
+Result<Baseline::Table> Baseline::FindTable(base::TableOid table) const {
   base::MutexLock lock(&mutex_);
   const auto found = tables_.find(table);
   if (found == tables_.end()) {
@@ -110,17 +115,35 @@ Result<RelationPtr> Baseline::RelationFor(base::TableOid table) const {
                 fmt::format("{} was left out of the first copy: {}", found->second.relation->QualifiedName(),
                             *found->second.excluded));
   }
-  return found->second.relation;
+  return found->second;
+}
+
+// Rows that are the same take one place after the other.
+Status Baseline::AddToBag(base::TableOid table, const model::RowDefaults& defaults,
+                          const std::vector<model::Cell>& cells, std::string_view image) {
+  const std::string prefix = store::RowKey(table, model::RowDigest(cells, defaults));
+  base::MutexLock lock(&shards_[std::hash<std::string>()(prefix) % kShards]);
+  ASSIGN_OR_RETURN(const uint32_t place, CountPlaces([&](uint32_t at) -> Result<bool> {
+                     ASSIGN_OR_RETURN(const auto taken, store_->Get(Family::kStaging, BagKey(prefix, at)));
+                     if (taken && *taken != image) {
+                       return Fail(ErrorCode::kInternal,
+                                   "two rows that are not the same have the same digest");
+                     }
+                     return taken.has_value();
+                   }));
+  return store_->Put(Family::kStaging, BagKey(prefix, place), image, store::Durability::kNoLog);
 }
 
 Status Baseline::AddRow(base::TableOid table, std::string_view image) {
-  ASSIGN_OR_RETURN(const RelationPtr relation, RelationFor(table));
+  ASSIGN_OR_RETURN(const Table found, FindTable(table));
+  const RelationPtr& relation = found.relation;
   ASSIGN_OR_RETURN(const std::vector<model::Cell> cells, model::DecodeImage(*relation, image));
   if (std::any_of(cells.begin(), cells.end(),
                   [](const model::Cell& cell) { return cell.kind == model::CellKind::kUnchanged; })) {
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("a row of the first copy of {} lacks a value", relation->QualifiedName()));
   }
+  if (found.bag != nullptr) return AddToBag(table, *found.bag, cells, image);
   ASSIGN_OR_RETURN(const std::string key, types::EncodeKey(*relation, cells));
   const std::string row_key = store::RowKey(table, key);
   base::MutexLock lock(&shards_[std::hash<std::string>()(row_key) % kShards]);

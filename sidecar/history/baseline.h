@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "sidecar/base/result.h"
 #include "sidecar/history/catalog.h"
 #include "sidecar/history/history.h"
+#include "sidecar/model/row_digest.h"
 #include "sidecar/store/store.h"
 
 namespace varve::history {
@@ -35,10 +37,13 @@ class Baseline {
   struct Table {
     RelationPtr relation;
     std::optional<std::string> excluded;
+    std::shared_ptr<const model::RowDefaults> bag = nullptr;  // null: its rows have a key
   };
   static constexpr size_t kShards = 64;
 
-  base::Result<RelationPtr> RelationFor(base::TableOid table) const EXCLUDES(mutex_);
+  base::Result<Table> FindTable(base::TableOid table) const EXCLUDES(mutex_);
+  base::Status AddToBag(base::TableOid table, const model::RowDefaults& defaults,
+                        const std::vector<model::Cell>& cells, std::string_view image);
   base::Status PackPages(base::Position position) EXCLUDES(mutex_);
   base::Status WriteMark(const ReadPoint& point) EXCLUDES(mutex_);
 

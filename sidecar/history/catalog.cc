@@ -235,6 +235,17 @@ RelationPtr Catalog::FirstWithLocked(const Table& table, uint16_t attnum) const 
   return nullptr;
 }
 
+model::RowDefaults Catalog::DefaultsOfOlderRows(base::TableOid table, uint16_t attribute_count) const {
+  model::RowDefaults defaults(attribute_count);
+  base::MutexLock lock(&mutex_);
+  const Table* found = TableLocked(table);
+  for (uint16_t attnum = 1; found != nullptr && attnum <= attribute_count; ++attnum) {
+    const RelationPtr first = FirstWithLocked(*found, attnum);
+    if (first != nullptr) defaults[attnum - 1U] = first->FindAttnum(attnum)->missing;
+  }
+  return defaults;
+}
+
 Result<std::shared_ptr<const Projection>> Catalog::Project(base::TableOid table, base::RelationVersion from,
                                                            const RelationPtr& to) const {
   base::MutexLock lock(&mutex_);

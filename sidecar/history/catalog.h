@@ -17,6 +17,7 @@
 #include "sidecar/history/projection.h"
 #include "sidecar/history/timeline.h"
 #include "sidecar/model/relation.h"
+#include "sidecar/model/row_digest.h"
 #include "sidecar/store/store.h"
 
 namespace varve::history {
@@ -56,6 +57,9 @@ class Catalog {
   std::vector<base::TableOid> TableOids() const EXCLUDES(mutex_);
   // "public.accounts" as of the position, or the OID as text.
   std::string TableName(base::TableOid table, base::Position position) const EXCLUDES(mutex_);
+  // By attnum - 1: what rows have in a column that are older than it.
+  model::RowDefaults DefaultsOfOlderRows(base::TableOid table, uint16_t attribute_count) const
+      EXCLUDES(mutex_);
   // Any definition of the version: what rows look like is the same in all. Errors: kInternal.
   base::Result<RelationPtr> FindRelation(base::RelationVersion version) const EXCLUDES(mutex_);
   // The version as the table's change at the place had it. Errors: kInternal.

@@ -78,6 +78,7 @@ struct Row {
   const std::vector<model::Cell>* cells = nullptr;  // by attnum - 1 of *relation
   base::Position since;                             // where this version begins
   std::string_view image;                           // stored bytes, for diagnostics
+  std::string_view key;                             // key bytes; of a scan only
 };
 
 // A row that the caller keeps.

@@ -71,6 +71,7 @@ Status HistoryImpl::Scan(base::TableOid table, base::Position position, const Sc
     ASSIGN_OR_RETURN(const bool matches, Matches(*view.relation, conditions, shown.cells));
     if (!matches) continue;
     shown.Point(version.start.position, version.image);
+    shown.row.key = cursor.key();
     ++rows;
     ASSIGN_OR_RETURN(const bool more, callback(shown.row));
     if (!more) return {};

@@ -79,7 +79,8 @@ base::Status AppendChangeJson(const history::ChangeView& change, const ChangeJso
     *out += R"(,"table":)";
     AppendJsonString(change.relation->QualifiedName(), out);
   }
-  if (const history::Row* row = change.after != nullptr ? change.after : change.before; row != nullptr) {
+  const history::Row* row = change.after != nullptr ? change.after : change.before;
+  if (row != nullptr && !row->relation->KeyColumns().empty()) {
     ASSIGN_OR_RETURN(const std::string key, KeyJson(*row));
     *out += R"(,"key":)" + key;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: PostgreSQL
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -102,6 +103,41 @@ class RowWriter {
   std::vector<model::Cell> chosen_;
 };
 
+std::string Hex(std::string_view bytes) {
+  std::string hex;
+  hex.reserve(2 * bytes.size());
+  for (const char c : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return hex;
+}
+
+// Where a scan of a table without a key goes on: what it gave as `next`.
+std::string RowToken(std::string_view key) { return fmt::format(R"("{}")", Hex(key)); }
+
+base::Result<std::string> ParseRowToken(std::string_view token) {
+  std::string key;
+  if (token.size() >= 2 && token.front() == '"' && token.back() == '"')
+    token = token.substr(1, token.size() - 2);
+  for (size_t i = 0; i + 1 < token.size(); i += 2) {
+    unsigned byte = 0;
+    const auto parsed = std::from_chars(token.data() + i, token.data() + i + 2, byte, 16);
+    if (parsed.ec != std::errc() || parsed.ptr != token.data() + i + 2) break;
+    key.push_back(static_cast<char>(byte));
+  }
+  if (!key.empty() && 2 * key.size() == token.size()) return key;
+  return Fail(ErrorCode::kInvalidArgument,
+              "the table has no key: `after` takes only what an answer gave as `next`");
+}
+
+// Errors: also kInvalidArgument for a table whose rows have no key.
+base::Result<std::string> ParseRowKey(const model::Relation& relation, std::string_view text) {
+  if (!relation.KeyColumns().empty()) return types::ParseKey(relation, text);
+  return Fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{0} has no key, so no row of it can be named: `varve scan {0} --where column=value` "
+                  "finds rows, `varve diff` and `varve show` tell what changed",
+                  relation.QualifiedName()));
+}
+
 base::Result<history::ScanOptions> FindScanOptions(const Request& request, const model::Relation& relation) {
   history::ScanOptions options;
   for (const std::string& condition : request.FindAll("where")) {
@@ -114,7 +150,9 @@ base::Result<history::ScanOptions> FindScanOptions(const Request& request, const
     options.where.push_back(std::move(pair));
   }
   ASSIGN_OR_RETURN(const std::optional<std::string> after, request.Find("after"));
-  if (after) {
+  if (after && relation.KeyColumns().empty()) {
+    ASSIGN_OR_RETURN(options.after_key, ParseRowToken(*after));
+  } else if (after) {
     ASSIGN_OR_RETURN(options.after_key, types::ParseKey(relation, *after));
   }
   return options;
@@ -125,13 +163,6 @@ tl::unexpected<base::Error> NoSuchRow(const Request& request, const TableAt& at)
               fmt::format("{} has no row with the key {} at {} ({})", at.relation->QualifiedName(),
                           request.captures[1], base::FormatPosition(at.moment.point.position),
                           base::FormatTimestamp(at.moment.point.commit_time)));
-}
-
-std::string Hex(std::string_view bytes) {
-  std::string hex;
-  hex.reserve(2 * bytes.size());
-  for (const char c : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return hex;
 }
 
 base::Status SendObject(const Moment& moment, const std::string& members, ResponseWriter* writer) {
@@ -163,7 +194,11 @@ base::Status GetRows(const Context& context, const Request& request, ResponseWri
         }
         RETURN_IF_ERROR(rows.Append(*row.relation, *row.cells, answer.BeginItem()));
         if (limit && answer.items() + 1 == *limit) {
-          ASSIGN_OR_RETURN(last_key, KeyJson(row));
+          if (row.relation->KeyColumns().empty()) {
+            last_key = RowToken(row.key);
+          } else {
+            ASSIGN_OR_RETURN(last_key, KeyJson(row));
+          }
         }
         return answer.EndItem();
       });
@@ -179,7 +214,7 @@ base::Status GetRow(const Context& context, const Request& request, ResponseWrit
   }
   const Format format = FormatOf(request.accept);
   ASSIGN_OR_RETURN(RowWriter rows, RowWriter::Make(*at.relation, request, format));
-  ASSIGN_OR_RETURN(const std::string key, types::ParseKey(*at.relation, request.captures[1]));
+  ASSIGN_OR_RETURN(const std::string key, ParseRowKey(*at.relation, request.captures[1]));
   ASSIGN_OR_RETURN(const std::optional<history::OwnedRow> row,
                    history->Get(at.oid, key, at.moment.point.position));
   if (!row) return NoSuchRow(request, at);
@@ -251,7 +286,7 @@ base::Status GetRowHistory(const Context& context, const Request& request, Respo
   if (from.point.position > at.moment.point.position) {
     return Fail(ErrorCode::kInvalidArgument, "from is later than to: a row's history goes forward");
   }
-  ASSIGN_OR_RETURN(const std::string key, types::ParseKey(*at.relation, request.captures[1]));
+  ASSIGN_OR_RETURN(const std::string key, ParseRowKey(*at.relation, request.captures[1]));
   const Format format = FormatOf(request.accept) == Format::kCsv ? Format::kJson : FormatOf(request.accept);
 
   ListAnswer answer(writer, format, at.moment, "versions");

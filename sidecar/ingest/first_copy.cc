@@ -28,8 +28,20 @@ constexpr int kGuardMs = 60'000;
 constexpr auto kGuardSleep = std::chrono::milliseconds(20);
 constexpr int kDropTimeoutMs = 3'000;
 
+// Why rows of a table without a key cannot be found again by what they look like; empty when they can.
+std::string BagTrouble(const model::Relation& relation) {
+  for (const model::Column& column : relation.columns) {
+    if (column.form != model::Form::kText) continue;
+    const base::Status lasting = types::CheckLastingText(relation, column.base_type_oid);
+    if (!lasting)
+      return fmt::format("its rows have no key, and column {}: {}", column.name, lasting.error().message);
+  }
+  return {};
+}
+
 // Why rows of the table cannot be told apart by their keys here; empty when they can.
 std::string KeyTrouble(const model::Relation& relation) {
+  if (relation.KeyColumns().empty()) return BagTrouble(relation);
   for (const model::Column* column : relation.KeyColumns()) {
     if (column->form != model::Form::kText) continue;
     const base::Status usable = types::CheckTextIdentity(relation, column->base_type_oid);

@@ -170,7 +170,7 @@ TableVerdict JudgeTable(const TableFacts& table) {
   TableVerdict verdict;
   const std::string quoted = QuoteQualified(table.schema, table.name);
   const auto refuse = [&](bool breaks_updates, std::string reason, std::string remedy) {
-    return TableVerdict{false, breaks_updates, std::move(reason), std::move(remedy)};
+    return TableVerdict{false, false, breaks_updates, std::move(reason), std::move(remedy)};
   };
   if (table.kind == 'p' && !table.via_root) {
     return refuse(false, "it is a partitioned table, and the publication does not publish it as one",
@@ -193,7 +193,10 @@ TableVerdict JudgeTable(const TableFacts& table) {
                   fmt::format("alter table {} set logged;", quoted));
   }
   const std::string by_index = table.usable_index.empty()
-                                   ? fmt::format("alter table {} add primary key (…);", quoted)
+                                   ? fmt::format(
+                                         "alter table {0} add primary key (…); or, if rows have no "
+                                         "key, alter table {0} replica identity full;",
+                                         quoted)
                                    : fmt::format("alter table {} replica identity using index {};", quoted,
                                                  QuoteIdentifier(table.usable_index));
   switch (table.identity) {
@@ -204,11 +207,7 @@ TableVerdict JudgeTable(const TableFacts& table) {
       return refuse(
           true, "its replica identity is NOTHING",
           table.has_primary_key ? fmt::format("alter table {} replica identity default;", quoted) : by_index);
-    case 'f':
-      if (table.has_primary_key) return verdict;
-      return refuse(false,
-                    "it has REPLICA IDENTITY FULL and no primary key; rows without a key are not supported",
-                    by_index);
+    case 'f': verdict.has_key = table.has_primary_key; return verdict;
     default: break;
   }
   if (table.has_primary_key) return verdict;

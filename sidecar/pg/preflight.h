@@ -41,6 +41,7 @@ bool NamesStandby(std::string_view synchronous_standby_names, std::string_view n
 // publication that publishes updates, PostgreSQL would refuse the users' own updates of it.
 struct TableVerdict {
   bool usable = true;
+  bool has_key = true;  // else a row is known by all of its columns
   bool breaks_updates = false;
   std::string reason;
   std::string remedy;

@@ -71,8 +71,11 @@ void AddTables(const pg::Publication& publication, bool has_history, std::vector
       checks->push_back({name, CheckResult::kWarning, fmt::format("not followed: {}{}", verdict.reason, harm),
                          TableRemedy(verdict, has_history)});
     } else {
+      const char* key = verdict.has_key ? "has a key"
+                                        : "has no key, a row is known by all of its columns: scan and diff, "
+                                          "but no get and no history of one row";
       const char* as_one = table.kind == 'p' ? "; its partitions are followed as one table" : "";
-      checks->push_back({name, CheckResult::kOk, fmt::format("has a key{}", as_one), ""});
+      checks->push_back({name, CheckResult::kOk, fmt::format("{}{}", key, as_one), ""});
     }
   }
 }

@@ -70,6 +70,22 @@ bool IsIdentity(const model::Relation& relation, uint32_t oid, int depth) {
   return (type->kind == 'd' || type->kind == 'A') && IsIdentity(relation, type->inner_oid, depth - 1);
 }
 
+// pg_type.dat: regproc, regprocedure, regoper, regoperator, regclass, regtype, aclitem, regconfig,
+// regdictionary, regnamespace, regrole, regcollation, regdatabase.
+constexpr std::array<uint32_t, 13> kNamingOids = {24,   2202, 2203, 2204, 2205, 2206, 1033,
+                                                  3734, 3769, 4089, 4096, 4191, 8326};
+
+bool NamesObjects(const model::Relation& relation, uint32_t oid, int depth) {
+  if (std::find(kNamingOids.begin(), kNamingOids.end(), oid) != kNamingOids.end()) return true;
+  const model::Type* type = relation.FindType(oid);
+  if (type == nullptr || depth == 0) return false;
+  if (type->inner_oid != 0 && NamesObjects(relation, type->inner_oid, depth - 1)) return true;
+  return type->kind == 'c' &&
+         std::any_of(type->fields.begin(), type->fields.end(), [&](const model::TypeField& field) {
+           return NamesObjects(relation, field.type_oid, depth - 1);
+         });
+}
+
 tl::unexpected<base::Error> Unreadable(std::string_view text, std::string_view form) {
   return BadValue("\"" + std::string(text.substr(0, 100)) + "\" is no value of its type; write it like " +
                   std::string(form));
@@ -201,6 +217,11 @@ base::Status CheckTextIdentity(const model::Relation& relation, uint32_t type_oi
   return BadValue(
       "values of this type cannot be compared here: equal ones may have different texts, or it has no "
       "equality");
+}
+
+base::Status CheckLastingText(const model::Relation& relation, uint32_t type_oid) {
+  if (!NamesObjects(relation, type_oid, kDepthMax)) return {};
+  return BadValue("values of this type are printed by the name of an object, which may change");
 }
 
 base::Result<std::string> ParseTextForm(uint32_t type_oid, std::string_view text) {

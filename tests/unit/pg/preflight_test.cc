@@ -135,7 +135,9 @@ TEST_CASE("a table is usable with a key that identifies its rows") {
   table.name = "t";
   CHECK_FALSE(JudgeTable(table).usable);
   CHECK(JudgeTable(table).breaks_updates);
-  CHECK(JudgeTable(table).remedy == "alter table \"public\".\"t\" add primary key (…);");
+  CHECK(JudgeTable(table).remedy ==
+        "alter table \"public\".\"t\" add primary key (…); or, if rows have no key, alter table "
+        "\"public\".\"t\" replica identity full;");
   table.usable_index = "t_idx";
   CHECK(JudgeTable(table).remedy == "alter table \"public\".\"t\" replica identity using index \"t_idx\";");
   table.has_deferrable_key = true;
@@ -151,10 +153,11 @@ TEST_CASE("a table is usable with a key that identifies its rows") {
   CHECK_FALSE(JudgeTable(table).usable);
   table.has_identity_index = true;
   CHECK(JudgeTable(table).usable);
+  CHECK(JudgeTable(table).has_key);
   table.has_primary_key = false;
   table.identity = 'f';
-  CHECK_FALSE(JudgeTable(table).usable);
-  CHECK_FALSE(JudgeTable(table).breaks_updates);
+  CHECK(JudgeTable(table).usable);
+  CHECK_FALSE(JudgeTable(table).has_key);
 }
 
 TEST_CASE("a partitioned table is followed where it is published as one, and all its rows are logged") {

@@ -2,6 +2,7 @@
 #include "sidecar/types/key.h"
 
 #include "sidecar/types/oids.h"
+#include "sidecar/types/text_key.h"
 #include "tests/support/catch.h"
 #include "tests/unit/types/sample_relation.h"
 
@@ -122,6 +123,27 @@ TEST_CASE("only changes of type that print alike are the same representation") {
   auto domain = column(kInt4Oid, -1);
   domain.type_oid = 20000;
   CHECK(SameRepresentation(column(kInt4Oid, -1), domain));
+}
+
+TEST_CASE("a text lasts unless it names an object, however deep inside") {
+  constexpr uint32_t kRegclass = 2205;
+  model::Relation relation;
+  const auto add = [&](uint32_t oid, char kind, uint32_t inner, std::vector<model::TypeField> fields = {}) {
+    model::Type type;
+    type.oid = oid;
+    type.kind = kind;
+    type.inner_oid = inner;
+    type.fields = std::move(fields);
+    relation.types.push_back(std::move(type));
+  };
+  add(kRegclass, 'b', 0);
+  add(2210, 'A', kRegclass);
+  add(20000, 'c', 0, {{"plain", 23}, {"deep", 2210}});
+  add(20001, 'c', 0, {{"plain", 23}});
+  add(20002, 'd', 20000);
+  add(20003, 'e', 0, {{"label", kRegclass}});  // an enum's labels have oids of their own
+  for (const uint32_t oid : {kRegclass, 2210U, 20000U, 20002U}) CHECK_FALSE(CheckLastingText(relation, oid));
+  for (const uint32_t oid : {23U, 20001U, 20003U}) CHECK(CheckLastingText(relation, oid));
 }
 
 }  // namespace
