@@ -199,6 +199,15 @@ TableVerdict JudgeTable(const TableFacts& table) {
                                          quoted)
                                    : fmt::format("alter table {} replica identity using index {};", quoted,
                                                  QuoteIdentifier(table.usable_index));
+  if (table.generated_identity == 'v') {
+    return refuse(true, "its replica identity is FULL and it has a virtual generated column",
+                  table.has_primary_key ? fmt::format("alter table {} replica identity default;", quoted)
+                                        : fmt::format("alter table {} add primary key (…);", quoted));
+  }
+  if (table.generated_identity == 's' && !table.publishes_generated) {
+    return refuse(true, "its replica identity has a generated column, which the publication does not publish",
+                  "alter publication … set (publish_generated_columns = stored);");
+  }
   switch (table.identity) {
     case 'i':
       if (table.has_identity_index) return verdict;

@@ -48,6 +48,12 @@ constexpr char kTableColumns[] = R"(
  (select l.relname from pg_catalog.pg_partition_tree(c.oid) t join pg_catalog.pg_class l on l.oid = t.relid
   where c.relkind = 'p' and t.isleaf and (l.relkind <> 'r' or l.relpersistence <> 'p')
   order by l.relname limit 1),
+ case when current_setting('server_version_num')::int >= 180000 then
+  (select max(a.attgenerated::text) from pg_catalog.pg_attribute a
+   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated <> ''
+     and (c.relreplident = 'f' or exists (select from pg_catalog.pg_index i
+          where i.indrelid = c.oid and a.attnum = any (i.indkey)
+            and case c.relreplident when 'd' then i.indisprimary when 'i' then i.indisreplident end))) end,
  (select string_agg(a.relid::oid::text, ',') from pg_catalog.pg_partition_ancestors(c.oid) a
   where c.relispartition and a.relid <> c.oid))";
 
@@ -81,9 +87,10 @@ std::vector<TableFacts> TablesOf(const Rows& rows) {
     table.rows_estimate = rows.Int(row, 11);
     table.persistence = rows.Text(row, 12)[0];
     table.unlogged_partition = rows.Text(row, 13);
-    table.ancestors = OidsOf(rows.Text(row, 14));
-    table.has_row_filter = rows.Bool(row, 15);
-    table.has_column_list = rows.Bool(row, 16);
+    if (!rows.Text(row, 14).empty()) table.generated_identity = rows.Text(row, 14)[0];
+    table.ancestors = OidsOf(rows.Text(row, 15));
+    table.has_row_filter = rows.Bool(row, 16);
+    table.has_column_list = rows.Bool(row, 17);
   }
   return tables;
 }
@@ -119,16 +126,20 @@ base::Result<Publication> ReadPublication(Connection* connection, std::string_vi
   ASSIGN_OR_RETURN(
       const Rows rows,
       connection->Query("select puballtables, pubviaroot, pg_has_role(pubowner, 'usage'),"
-                        " exists (select from pg_catalog.pg_publication_namespace where pnpubid = p.oid)"
-                        " from pg_catalog.pg_publication p where pubname = $1",
+                        " exists (select from pg_catalog.pg_publication_namespace where pnpubid = p.oid),"
+                        " current_setting('server_version_num')::int >= 180000,"
+                        " coalesce(to_jsonb(p)->>'pubgencols' = 's', false)"
+                        " from (values (1)) one left join pg_catalog.pg_publication p on pubname = $1",
                         {std::string(name)}));
   Publication publication;
-  if (rows.size() == 0) return publication;
+  publication.knows_generated = rows.Bool(0, 4);
+  if (rows.IsNull(0, 0)) return publication;
   publication.exists = true;
   publication.all_tables = rows.Bool(0, 0);
   publication.via_root = rows.Bool(0, 1);
   publication.is_owned = rows.Bool(0, 2);
   publication.has_schemas = rows.Bool(0, 3);
+  publication.publishes_generated = rows.Bool(0, 5);
   // attnames and rowfilter of the view are of no use to tell a list from none: the relation's own entry is.
   ASSIGN_OR_RETURN(
       const Rows tables,
@@ -144,7 +155,10 @@ base::Result<Publication> ReadPublication(Connection* connection, std::string_vi
               kTableColumns),
           {std::string(name)}));
   publication.tables = TablesOf(tables);
-  for (TableFacts& table : publication.tables) table.via_root = publication.via_root && table.kind == 'p';
+  for (TableFacts& table : publication.tables) {
+    table.via_root = publication.via_root && table.kind == 'p';
+    table.publishes_generated = publication.publishes_generated;
+  }
   return publication;
 }
 

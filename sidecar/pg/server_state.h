@@ -51,7 +51,11 @@ struct TableFacts {
   std::string usable_index;         // a unique index that USING INDEX would take; empty: none
   bool has_row_filter = false;
   bool has_column_list = false;
-  bool via_root = false;            // partitioned, and published with its partitions as one table
+  bool via_root = false;  // partitioned, and published with its partitions as one table
+  // 18: PostgreSQL refuses updates where the replica identity has a generated column that is not published:
+  // 's' stored (may be published), 'v' virtual (never is); 0: there is none.
+  char generated_identity = 0;
+  bool publishes_generated = true;  // the publication has publish_generated_columns = stored
   std::string unlogged_partition;   // of a partitioned table: one whose rows the server does not log
   std::vector<uint32_t> ancestors;  // of a partition: the partitioned tables that it is a part of
   bool can_select = false;          // this role may read it, and its partitions
@@ -66,6 +70,8 @@ struct Publication {
   bool has_schemas = false;
   bool via_root = false;
   bool is_owned = false;
+  bool knows_generated = false;      // the server has the option publish_generated_columns
+  bool publishes_generated = false;  // and it is: stored
   std::vector<TableFacts> tables;
 };
 // The publication and its tables as the connection's snapshot has them.

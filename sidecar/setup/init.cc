@@ -32,12 +32,14 @@ std::string TableList(const std::vector<pg::TableFacts>& tables, const char* bef
 }
 
 base::Status ChangePublication(pg::Connection* connection, const Plan& plan, const std::string& name,
-                               bool exists) {
+                               const pg::Publication& publication) {
   // ONLY for each: a child table that inherits would come along, with or without an identity.
   std::string sql;
-  if (!exists) {
+  if (!publication.exists) {
     sql = "create publication " + pg::QuoteIdentifier(name);
     if (!plan.add.empty()) sql += " for table " + TableList(plan.add, "only ");
+    // Or 18 refuses users' updates where the replica identity has a generated column.
+    if (publication.knows_generated) sql += " with (publish_generated_columns = stored)";
   } else if (!plan.add.empty()) {
     sql = fmt::format("alter publication {} add table {}", pg::QuoteIdentifier(name),
                       TableList(plan.add, "only "));
@@ -99,7 +101,7 @@ base::Status Change(pg::Connection* connection, const InitOptions& options,
     report->config_present = present == report->config_text;
     if (!report->config_present) RETURN_IF_ERROR(file.Prepare(report->config_text));
   }
-  RETURN_IF_ERROR(ChangePublication(connection, plan, options.server.publication, publication.exists));
+  RETURN_IF_ERROR(ChangePublication(connection, plan, options.server.publication, publication));
   report->publication_created = !publication.exists;
   for (const pg::TableFacts& table : plan.add) report->added.push_back(table.DisplayName());
   report->tables.insert(report->tables.end(), report->added.begin(), report->added.end());

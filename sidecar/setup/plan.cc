@@ -67,7 +67,9 @@ base::Result<Plan> MakePlan(const PlanFacts& facts, const std::vector<std::strin
     plan.already.push_back(table.DisplayName());
   }
   std::set<std::string> unused(patterns.begin(), patterns.end());
-  for (const pg::TableFacts& table : *facts.relations) {
+  for (pg::TableFacts table : *facts.relations) {
+    // A publication that is yet to be made publishes them.
+    table.publishes_generated = !facts.publication->exists || facts.publication->publishes_generated;
     const Choice choice = Choose(patterns, table, &unused);
     if (!choice.chosen || present.count(table.oid) != 0 || IsPartOf(table, present)) continue;
     const pg::TableVerdict verdict = pg::JudgeTable(table);

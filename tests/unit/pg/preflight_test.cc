@@ -160,6 +160,25 @@ TEST_CASE("a table is usable with a key that identifies its rows") {
   CHECK_FALSE(JudgeTable(table).has_key);
 }
 
+TEST_CASE("a generated column in the identity must be published, and a virtual one cannot be") {
+  TableFacts table;
+  table.schema = "public";
+  table.name = "t";
+  table.has_primary_key = true;
+  table.identity = 'f';
+  table.generated_identity = 's';
+  CHECK(JudgeTable(table).usable);
+  table.publishes_generated = false;
+  CHECK(JudgeTable(table).breaks_updates);
+  CHECK(JudgeTable(table).remedy == "alter publication … set (publish_generated_columns = stored);");
+  table.publishes_generated = true;
+  table.generated_identity = 'v';
+  CHECK(JudgeTable(table).breaks_updates);
+  CHECK(JudgeTable(table).remedy == "alter table \"public\".\"t\" replica identity default;");
+  table.has_primary_key = false;
+  CHECK(JudgeTable(table).remedy == "alter table \"public\".\"t\" add primary key (…);");
+}
+
 TEST_CASE("a partitioned table is followed where it is published as one, and all its rows are logged") {
   TableFacts table;
   table.schema = "public";

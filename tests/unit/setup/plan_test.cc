@@ -81,6 +81,16 @@ TEST_CASE("partitions of what the publication has as one are not added for thems
   CHECK(world.Make({"part_1"})->add.empty());
 }
 
+TEST_CASE("a table with a generated column in its identity is added where that is published") {
+  World world;
+  world.relations[0].generated_identity = 's';
+  CHECK(Added(*world.Make({})) == Names{"orders", "users"});
+  world.publication.exists = true;
+  CHECK(Added(*world.Make({})) == Names{"users"});
+  world.publication.publishes_generated = true;
+  CHECK(Added(*world.Make({})) == Names{"orders", "users"});
+}
+
 TEST_CASE("a table that is named and cannot be followed is refused with the reason") {
   const World world;
   CHECK(Has(world.Refused({"part"}, base::ErrorCode::kInvalidArgument), "partitioned"));
