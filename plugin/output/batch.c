@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
+#include "plugin/output/fit.h"
 #include "plugin/output/output.h"
 #include "plugin/output/row.h"
 
@@ -36,6 +37,7 @@ typedef struct VarveBatch
 	int transaction_capacity;
 	VarveRelationRef *refs;
 	int ref_count;
+	size_t described_bytes; /* of the descriptions that the next message begins with */
 	int ref_capacity;
 	bool piece_open; /* the last of `transactions` belongs to the transaction in hand */
 	bool begin_sent;
@@ -188,6 +190,7 @@ flush(VarveOutput *output)
 	batch->change_count = 0;
 	batch->transaction_count = 0;
 	batch->ref_count = 0;
+	batch->described_bytes = 0;
 	batch->piece_open = false;
 	output->unreported_changes = 0;
 }
@@ -267,6 +270,17 @@ add_ref(VarveBatch *batch, Oid relid, uint64 version)
 	return (uint16)batch->ref_count++;
 }
 
+static void
+describe(VarveBatch *batch, const VarveRelation *definition)
+{
+	VarveWireStatus status =
+		varve_wire_add_relation(batch->wire, definition, &batch->described_bytes);
+
+	if (status != VARVE_WIRE_OK)
+		hash_search(batch->described, &definition->description, HASH_REMOVE, NULL);
+	check_status(status);
+}
+
 /* The place of the table, as it is now, among the refs of this batch; describes it where it is new.
  */
 static uint16
@@ -280,7 +294,7 @@ ref_of(VarveBatch *batch, VarveRelationEntry *entry)
 		return entry->ref_index;
 	hash_search(batch->described, &description, HASH_ENTER, &found);
 	if (!found)
-		check_status(varve_wire_add_relation(batch->wire, &entry->definition));
+		describe(batch, &entry->definition);
 	entry->ref_index = add_ref(batch, entry->relid, entry->definition.version);
 	entry->ref_description = description;
 	entry->ref_sequence = batch->sequence + 1;
@@ -303,7 +317,6 @@ static void
 append_bytes(VarveBatch *batch, const VarveBytes *bytes, uint32 *offset, uint32 *length)
 {
 	*offset = (uint32)batch->heap.length;
-	batch->heap.table = NULL;
 	varve_buffer_append(&batch->heap, bytes->data, bytes->length);
 	*length = (uint32)bytes->length;
 }
@@ -315,17 +328,13 @@ batch_begin(VarveOutput *output, const VarveEventTransaction *transaction)
 	output->batch->begin_sent = transaction->goes_on;
 }
 
+/* Behind those that wait to be sent; not yet one of them. */
 static void
-batch_change(VarveOutput *output, const VarveEvent *event)
+encode_change(VarveOutput *output, const VarveEvent *event)
 {
 	VarveBatch *batch = output->batch;
 	VarveChange *change;
 
-	/* Before the change, so that the last batch of a transaction can carry its commit. */
-	if (batch->heap.length + batch->change_count * sizeof(VarveChange) >=
-			(Size)output->options.batch_bytes ||
-		batch->ref_count >= REFS_MAX)
-		flush(output);
 	if (batch->change_count == batch->change_capacity)
 	{
 		batch->change_capacity *= 2;
@@ -359,9 +368,33 @@ batch_change(VarveOutput *output, const VarveEvent *event)
 																	: VARVE_ROW_IDENTITY,
 					 &change->old_offset, &change->old_length);
 	}
+}
+
+static bool
+batch_change(VarveOutput *output, const VarveEvent *event)
+{
+	VarveBatch *batch = output->batch;
+	Size heap_length;
+
+	/* Before the change, so that the last batch of a transaction can carry its commit. */
+	if (batch->heap.length + batch->described_bytes + batch->change_count * sizeof(VarveChange) >=
+			(Size)output->options.batch_bytes ||
+		batch->ref_count >= REFS_MAX)
+		flush(output);
+	heap_length = batch->heap.length;
+	while (!varve_fit(output, event, encode_change))
+	{
+		batch->heap.length = heap_length;
+		/* Whether it fits does not depend on what there is before it. */
+		if (batch->change_count == 0)
+			return false;
+		flush(output);
+		heap_length = 0;
+	}
 	/* Last: an error before leaves no piece without changes. */
 	open_piece(output)->count++;
 	batch->change_count++;
+	return true;
 }
 
 static void
@@ -372,7 +405,7 @@ append_gid(VarveOutput *output)
 	event.op = VARVE_OP_GID;
 	event.seq = output->next_seq;
 	event.content = bytes_of(output->transaction.gid);
-	batch_change(output, &event);
+	(void)batch_change(output, &event);
 }
 
 static void

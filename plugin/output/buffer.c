@@ -14,7 +14,6 @@ varve_buffer_init(VarveBuffer *buffer, MemoryContext context, Size capacity)
 	buffer->capacity = capacity;
 	buffer->kept = Max(capacity, KEPT_BYTES_MIN);
 	buffer->context = context;
-	buffer->table = NULL;
 }
 
 void
@@ -36,11 +35,8 @@ varve_buffer_grow(VarveBuffer *buffer, Size more)
 
 	if (more > VARVE_BUFFER_BYTES_MAX || needed > VARVE_BUFFER_BYTES_MAX)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("a row of table \"%s\" needs more than %zu bytes, the limit is %zu",
-							   buffer->table == NULL ? "?" : buffer->table, needed,
-							   VARVE_BUFFER_BYTES_MAX),
-						errhint("Remove the table from the publication, or advance the slot past "
-								"this transaction and copy the table again.")));
+						errmsg("it needs at least %zu bytes, the limit is %zu", needed,
+							   VARVE_BUFFER_BYTES_MAX)));
 	/* Giant rows grow in steps: doubling would need two more times their size. */
 	while (capacity < needed)
 		capacity += Min(capacity, DOUBLING_BYTES_MAX);

@@ -5,7 +5,8 @@
 #include "postgres.h"
 #include "utils/memutils.h"
 
-/* Above it a row image is refused: with its batch it must stay below the 1 GB of a COPY message. */
+/* What is sent of a change is not larger: with its batch it must stay below the 1 GB of a COPY
+ * message. */
 #define VARVE_BUFFER_BYTES_MAX ((Size)1000 * 1024 * 1024)
 
 typedef struct VarveBuffer
@@ -15,7 +16,6 @@ typedef struct VarveBuffer
 	Size capacity;
 	Size kept; /* of the capacity, when it is reset */
 	MemoryContext context;
-	const char *table; /* whose row is being written, for the error; may be NULL */
 } VarveBuffer;
 
 extern void varve_buffer_init(VarveBuffer *buffer, MemoryContext context, Size capacity);
@@ -23,6 +23,7 @@ extern void varve_buffer_init(VarveBuffer *buffer, MemoryContext context, Size c
 /* Empties the buffer; memory that only a giant row needed is given back. */
 extern void varve_buffer_reset(VarveBuffer *buffer);
 
+/* ERRCODE_PROGRAM_LIMIT_EXCEEDED beyond VARVE_BUFFER_BYTES_MAX. */
 extern void varve_buffer_grow(VarveBuffer *buffer, Size more);
 
 /* Makes room for `more` bytes behind the end and returns the end. */

@@ -68,7 +68,6 @@ varve_missing_value(Relation relation, AttrNumber attnum, const VarveEncoder *en
 		!constraints->missing[attnum - 1].am_present)
 		return none;
 	varve_buffer_init(&buffer, CurrentMemoryContext, 64);
-	buffer.table = RelationGetRelationName(relation);
 	varve_encode_payload(encoder, constraints->missing[attnum - 1].am_value, &buffer);
 	return (VarveBytes){buffer.data, buffer.length};
 }
@@ -141,6 +140,7 @@ describe_columns(VarveRelationEntry *entry, Relation relation)
 		column->identity_position = identity_positions[attnum - 1];
 		encoder->in_identity = column->identity_position != 0;
 		entry->has_text |= encoder->encoding == VARVE_ENCODE_TEXT;
+		entry->may_expand |= varve_encoder_may_expand(encoder);
 		entry->fixed_bytes += encoder->width;
 		definition->column_count++;
 	}
@@ -181,6 +181,7 @@ varve_relation_describe(VarveRelationEntry *entry, Relation relation)
 	entry->values = palloc(allocated * sizeof(Datum));
 	entry->nulls = palloc(allocated * sizeof(bool));
 	entry->has_text = false;
+	entry->may_expand = false;
 	entry->fixed_bytes =
 		sizeof(uint16) + (entry->attribute_count + CELLS_A_BYTE - 1) / CELLS_A_BYTE;
 	definition->oid = entry->relid;

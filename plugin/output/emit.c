@@ -47,7 +47,11 @@ varve_emit(VarveOutput *output, VarveEvent *event)
 {
 	varve_emit_begin(output);
 	event->seq = output->next_seq;
-	output->sink->change(output, event);
+	if (!output->sink->change(output, event))
+	{
+		varve_definitions_untrack(output, event->entry, output->too_large);
+		return;
+	}
 	/* Not before: an error that says that the transaction has rolled back leaves no gap. */
 	output->next_seq++;
 	if (output->staged == NULL)

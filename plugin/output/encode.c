@@ -89,6 +89,14 @@ varve_encoder_init(VarveEncoder *encoder, Oid base_type, MemoryContext context)
 	fmgr_info_cxt(function, &encoder->output, context);
 }
 
+bool
+varve_encoder_may_expand(const VarveEncoder *encoder)
+{
+	return encoder->encoding == VARVE_ENCODE_JSONB || encoder->encoding == VARVE_ENCODE_TEXT ||
+		   (encoder->encoding == VARVE_ENCODE_ARRAY &&
+			encoder->element->encoding == VARVE_ENCODE_JSONB);
+}
+
 static inline char *
 put_int16(char *out, uint16 value)
 {
@@ -386,7 +394,6 @@ varve_encode_variable(const VarveEncoder *encoder, Datum value, VarveBuffer *buf
 		}
 		default:
 			varve_buffer_reset(scratch);
-			scratch->table = buffer->table;
 			varve_encode_payload(encoder, value, scratch);
 			append_with_length(buffer, scratch->data, scratch->length, spare);
 	}

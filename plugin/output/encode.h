@@ -44,6 +44,9 @@ typedef struct VarveEncoder
  */
 extern void varve_encoder_init(VarveEncoder *encoder, Oid base_type, MemoryContext context);
 
+/* Numbers inside of jsonb have all their digits as they are sent, and texts are what they are. */
+extern bool varve_encoder_may_expand(const VarveEncoder *encoder);
+
 /* Appends the value's bytes, without a length before them. Text needs the pinned settings. */
 extern void varve_encode_payload(const VarveEncoder *encoder, Datum value, VarveBuffer *buffer);
 

@@ -10,6 +10,7 @@
 #include "utils/json.h"
 #include "utils/jsonb.h"
 
+#include "plugin/output/fit.h"
 #include "plugin/output/json.h"
 #include "plugin/output/output.h"
 #include "plugin/output/row.h"
@@ -231,20 +232,19 @@ put_message(VarveOutput *output, const VarveEvent *event)
 	appendStringInfoChar(out, '"');
 }
 
-/* A version is described before it is first used in a session; `event` has a place when it is told
- * as DDL. */
+/* A version is described before it is first used in a session; it has a place when it is told as
+ * DDL. */
 static void
-write_relation(VarveOutput *output, VarveRelationEntry *entry, const VarveEvent *event)
+put_relation(VarveOutput *output, const VarveEvent *event)
 {
 	StringInfo out = output->ctx->out;
+	VarveRelationEntry *entry = event->entry;
 
 	start_line(output, "relation");
-	if (event != NULL)
+	if (event->op == VARVE_OP_RELATION)
 		put_seq(out, event);
 	varve_json_relation(out, &entry->definition);
 	varve_json_text(out, "identity", identity_name(entry->identity));
-	end_line(output);
-	entry->shown_description = entry->definition.description;
 }
 
 static const char *
@@ -267,18 +267,11 @@ json_begin(VarveOutput *output, const VarveEventTransaction *transaction)
 }
 
 static void
-json_change(VarveOutput *output, const VarveEvent *event)
+put_change(VarveOutput *output, const VarveEvent *event)
 {
 	StringInfo out = output->ctx->out;
 	VarveRelationEntry *entry = event->entry;
 
-	if (!output->transaction.non_transactional)
-		varve_output_need_settings(output);
-	if (entry != NULL && (event->op == VARVE_OP_RELATION ||
-						  entry->shown_description != entry->definition.description))
-		write_relation(output, entry, event->op == VARVE_OP_RELATION ? event : NULL);
-	if (event->op == VARVE_OP_RELATION)
-		return;
 	start_line(output, kind_name(event));
 	if (!output->transaction.non_transactional)
 		put_seq(out, event);
@@ -312,7 +305,29 @@ json_change(VarveOutput *output, const VarveEvent *event)
 			varve_json_text(out, "identity", identity_name(entry->identity));
 		put_rows(event, out);
 	}
+}
+
+static bool
+json_change(VarveOutput *output, const VarveEvent *event)
+{
+	VarveRelationEntry *entry = event->entry;
+
+	if (!output->transaction.non_transactional)
+		varve_output_need_settings(output);
+	if (entry != NULL && (event->op == VARVE_OP_RELATION ||
+						  entry->shown_description != entry->definition.description))
+	{
+		if (!varve_fit(output, event, put_relation))
+			return false;
+		end_line(output);
+		entry->shown_description = entry->definition.description;
+	}
+	if (event->op == VARVE_OP_RELATION)
+		return true;
+	if (!varve_fit(output, event, put_change))
+		return false;
 	end_line(output);
+	return true;
 }
 
 static void

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 #include "postgres.h"
 #include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 #include "nodes/parsenodes.h"
 #include "utils/builtins.h"
 #include "utils/varlena.h"
@@ -11,6 +12,7 @@
 #define BATCH_BYTES_MIN 1024
 #define BATCH_BYTES_MAX (16 * 1024 * 1024)
 #define SESSION_DIGITS 32
+#define SHOWN_BYTES_MAX 64
 
 /* Takes one option; value is NULL when it was given without one. */
 typedef void (*OptionReader)(const char *name, const char *value, VarveOptions *options);
@@ -24,11 +26,20 @@ require_value(const char *name, const char *value)
 	return value;
 }
 
+/* The beginning of what a client gave, of whatever length. */
+static const char *
+shown(const char *given)
+{
+	int length = pg_mbcliplen(given, (int)strlen(given), SHOWN_BYTES_MAX);
+
+	return given[length] == '\0' ? given : psprintf("%.*s...", length, given);
+}
+
 static void
 refuse_value(const char *name, const char *value, const char *allowed)
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("invalid value for option \"%s\": \"%s\"", name, value),
+					errmsg("invalid value for option \"%s\": \"%s\"", name, shown(value)),
 					errhint("Valid values: %s.", allowed)));
 }
 
@@ -51,7 +62,7 @@ read_publication_names(const char *name, const char *value, VarveOptions *option
 
 	if (!SplitIdentifierString(names, ',', &options->publication_names))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_NAME),
-						errmsg("invalid syntax in option \"%s\": \"%s\"", name, value),
+						errmsg("invalid syntax in option \"%s\": \"%s\"", name, shown(value)),
 						errhint("Give publication names separated by commas, quoted as in SQL.")));
 }
 
@@ -182,7 +193,7 @@ refuse_option(const char *name)
 	for (int i = 0; i < lengthof(option_table); i++)
 		appendStringInfo(&known, "%s%s", i == 0 ? "" : ", ", option_table[i].name);
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("unrecognized option \"%s\" for output plugin varve", name),
+					errmsg("unrecognized option \"%s\" for output plugin varve", shown(name)),
 					errhint("Valid options: %s.", known.data)));
 }
 

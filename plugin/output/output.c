@@ -5,6 +5,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "plugin/output/farewell.h"
 #include "plugin/output/output.h"
 #include "plugin/output/root.h"
 #include "plugin/output/settings.h"
@@ -35,6 +36,7 @@ varve_output_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool
 		ctx->twophase = false;
 		return;
 	}
+	varve_farewell_init();
 	output = MemoryContextAllocZero(ctx->context, sizeof(VarveOutput));
 	output->ctx = ctx;
 	varve_options_parse(ctx->output_plugin_options, &output->options);

@@ -138,12 +138,13 @@ typedef struct VarveOutput VarveOutput;
 /*
  * A format. begin comes before the first change of a transaction, or of a block of a streamed one,
  * commit or stop after the last; none without changes, but that a prepared transaction may have
- * none. end tells how something that was sent before ended, by output->transaction.
+ * none. change is false, and output->too_large says why, for one that does not fit into a message.
+ * end tells how something that was sent before ended, by output->transaction.
  */
 typedef struct VarveSink
 {
 	void (*begin)(VarveOutput *output, const VarveEventTransaction *transaction);
-	void (*change)(VarveOutput *output, const VarveEvent *event);
+	bool (*change)(VarveOutput *output, const VarveEvent *event);
 	void (*commit)(VarveOutput *output);
 	void (*stop)(VarveOutput *output);
 	void (*end)(VarveOutput *output);
@@ -163,12 +164,11 @@ struct VarveOutput
 	const VarveSink *sink;
 	struct VarveBatch *batch; /* format=flatbuffers */
 
-	/* The transaction in hand. */
-	VarveEventTransaction transaction;
-	ReorderBufferTXN *txn;	  /* the top-level one */
-	VarveStaged *staged;	  /* of it, if it is streamed or prepared, else NULL */
-	uint64 number;			  /* of it, from 1, the same for all of its blocks */
-	uint64 last_number;		  /* of the newest transaction */
+	VarveEventTransaction transaction; /* the one in hand */
+	ReorderBufferTXN *txn;			   /* the top-level one */
+	VarveStaged *staged;			   /* of it, if it is streamed or prepared, else NULL */
+	uint64 number;					   /* of it, from 1, the same for all of its blocks */
+	uint64 last_number;				   /* of the newest transaction */
 	ReorderBufferTXN *subtxn; /* the subtransaction that streamed changes belong to, if known */
 	bool begun;
 	uint32 next_seq;
@@ -183,6 +183,7 @@ struct VarveOutput
 	struct VarveMove *move; /* move.c; NULL until there is one */
 	VarveVisibility visibility_before;
 	int unreported_changes; /* since the client last heard of us */
+	char *too_large;		/* why the last change was not taken; in change_context */
 };
 
 extern struct VarveBatch *varve_batch_open(VarveOutput *output, MemoryContext context);

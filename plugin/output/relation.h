@@ -31,6 +31,7 @@ typedef struct VarveRelationEntry
 	bool is_transient; /* the new heap of a table that is being rewritten */
 	char identity;	   /* in force: d (primary key), i, f, n */
 	bool has_text;	   /* some column needs the pinned settings */
+	bool may_expand;   /* some value may be far longer as it is sent than as it is stored */
 	char *refusal;	   /* why a table of a publication is not `published` */
 	int attribute_count;
 	Size fixed_bytes;		/* of an image: all but its values of variable width */

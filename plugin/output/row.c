@@ -60,7 +60,6 @@ varve_row_append_image(VarveRelationEntry *entry, HeapTuple tuple, TupleDesc des
 
 	error_context_stack = &frame;
 	varve_row_deform(entry, tuple, descriptor);
-	buffer->table = entry->qualified_name;
 	/* Room for everything of fixed width at once; values of variable width keep it free behind
 	 * them. */
 	out = varve_buffer_reserve(buffer, entry->fixed_bytes);

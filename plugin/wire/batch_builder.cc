@@ -52,6 +52,10 @@ namespace {
 
 // Bytes beside the heap and the arrays: table, vtable, lengths, padding, the handshake.
 constexpr size_t kFrameBytesMax = size_t{64} * 1024;
+// The same of one table of a definition: fields, vtable, the lengths of its vectors.
+constexpr size_t kTableBytesMax = 256;
+// With the largest row behind them the message still has its size.
+constexpr size_t kDescribedBytesMax = size_t{16} * 1024 * 1024;
 
 Bytes PutBytes(flatbuffers::FlatBufferBuilder& builder, const VarveBytes& bytes) {
   if (bytes.data == nullptr) return {};
@@ -109,6 +113,21 @@ flatbuffers::Offset<stream::Handshake> PutHandshake(flatbuffers::FlatBufferBuild
                                  database, slot, encoding, handshake.next_full_xid);
 }
 
+// At least what PutRelation takes.
+size_t BoundOf(const VarveRelation& relation) {
+  size_t bound = kTableBytesMax + relation.schema.length + relation.name.length;
+  for (size_t i = 0; i < relation.column_count; ++i) {
+    const VarveColumn& column = relation.columns[i];
+    bound += kTableBytesMax + column.name.length + column.missing.length + column.default_expression.length;
+  }
+  for (size_t i = 0; i < relation.type_count; ++i) {
+    const VarveType& type = relation.types[i];
+    bound += kTableBytesMax + type.schema.length + type.name.length;
+    for (size_t j = 0; j < type.field_count; ++j) bound += kTableBytesMax + type.fields[j].name.length;
+  }
+  return bound;
+}
+
 template <typename Struct, typename Plain>
 flatbuffers::Offset<flatbuffers::Vector<const Struct*>> PutStructs(flatbuffers::FlatBufferBuilder& builder,
                                                                    const Plain* structs, size_t count) {
@@ -143,8 +162,12 @@ VarveWire* varve_wire_open(void) noexcept { return new (std::nothrow) VarveWire;
 
 void varve_wire_close(VarveWire* wire) noexcept { delete wire; }
 
-VarveWireStatus varve_wire_add_relation(VarveWire* wire, const VarveRelation* relation) noexcept try {
-  wire->relations.push_back(PutRelation(wire->Open(), *relation));
+VarveWireStatus varve_wire_add_relation(VarveWire* wire, const VarveRelation* relation,
+                                        size_t* length) noexcept try {
+  flatbuffers::FlatBufferBuilder& builder = wire->Open();
+  if (builder.GetSize() + BoundOf(*relation) > kDescribedBytesMax) return VARVE_WIRE_TOO_LARGE;
+  wire->relations.push_back(PutRelation(builder, *relation));
+  *length = builder.GetSize();
   return VARVE_WIRE_OK;
 } catch (...) {
   return VARVE_WIRE_OUT_OF_MEMORY;

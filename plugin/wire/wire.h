@@ -169,8 +169,10 @@ typedef struct VarveWire VarveWire;
 VarveWire* varve_wire_open(void) VARVE_NOEXCEPT;
 void varve_wire_close(VarveWire* wire) VARVE_NOEXCEPT;
 
-// Puts a relation's definition into the batch that varve_wire_finish will close.
-VarveWireStatus varve_wire_add_relation(VarveWire* wire, const VarveRelation* relation) VARVE_NOEXCEPT;
+// Puts a relation's definition into the batch that varve_wire_finish will close; *length is what all of them
+// there take. One that is too large leaves the batch as it is.
+VarveWireStatus varve_wire_add_relation(VarveWire* wire, const VarveRelation* relation,
+                                        size_t* length) VARVE_NOEXCEPT;
 
 // Closes the batch: *length is that of its size-prefixed message.
 VarveWireStatus varve_wire_finish(VarveWire* wire, const VarveBatchParts* parts,

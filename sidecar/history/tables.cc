@@ -56,8 +56,11 @@ Error StopError(const std::string& table, const TableEvent& event) {
     case EventKind::kUntrack:
       return Error{
           ErrorCode::kNotTracked,
-          fmt::format("{} was taken out of the publication at {}{}: read it as of an earlier moment; {}",
-                      table, at, event.text.empty() ? "" : fmt::format(" ({})", event.text), kStartAgain)};
+          event.text.empty()
+              ? fmt::format("{} was taken out of the publication at {}: read it as of an earlier moment; {}",
+                            table, at, kStartAgain)
+              : fmt::format("{} could not be followed beyond {} ({}): read it as of an earlier moment; {}",
+                            table, at, event.text, kStartAgain)};
     case EventKind::kLate:
       return Error{
           ErrorCode::kNotTracked,

@@ -27,6 +27,22 @@ select varve_changes('options', 'batch_bytes', '64kB');
 select varve_changes('options', 'batch_bytes', '');
 select varve_changes('options', 'transport', 'stream', 'streaming', 'off', 'two_phase', 'false', 'messages', 'on',
   'origin', 'any', 'session', '00112233445566778899aabbccddeeff', 'batch_bytes', '1024');
+-- Of a long name or value the beginning is told, up to a whole letter.
+select data from pg_logical_slot_peek_changes('options', null, null, 'publication_names', 'varve', 'format', repeat('x', 63) || repeat('ü', 500000));
+select varve_changes('options', 'batch_bytes', repeat('9', 1000000));
+select varve_changes('options', repeat('n', 1000000), '1');
+select varve_changes('options', 'session', repeat('"', 1000000));
+select data from pg_logical_slot_peek_changes('options', null, null, 'publication_names', repeat('"', 999999));
+select data from pg_logical_slot_peek_changes('options', null, null, 'publication_names', ',');
+select data from pg_logical_slot_peek_changes('options', null, null, 'publication_names', '""');
+-- Names of publications are as in SQL: quoted, cut at 63 bytes, in any number.
+create publication "a,""b c" for table plain;
+create publication "äöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöü" for table plain;
+select count(*) from pg_logical_slot_peek_changes('options', null, null, 'publication_names', '"a,""b c"', 'format', 'json');
+select count(*) from pg_logical_slot_peek_changes('options', null, null, 'publication_names', ' Nothing , "äöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöü"', 'format', 'json');
+select count(*) from pg_logical_slot_peek_changes('options', null, null, 'publication_names',
+  (select string_agg('p' || g, ',') from generate_series(1, 1000) g) || ',"a,""b c"', 'format', 'json');
+drop publication "a,""b c", "äöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöüäöü";
 -- Only a slot that is read with two_phase becomes one for prepared transactions.
 select two_phase from pg_replication_slots where slot_name = 'options';
 select varve_changes('options', 'streaming', 'on', 'two_phase', 'on');

@@ -15,6 +15,7 @@ select pg_current_wal_lsn() as "end" \gset
 \! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o two_phase=perhaps 2>&1 | grep -o 'ERROR.*'
 \! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o session 2>&1 | grep -o 'ERROR.*'
 \! pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o nonsense 2>&1 | grep -o 'ERROR.*'
+\! for option in format transport origin batch_bytes format= origin= session= transport=zmq 'batch_bytes=1 -o batch_bytes=2' 'format=json -o format=json'; do pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f - --endpos $END -o publication_names=varve -o $option 2>&1 | grep -o 'ERROR.*'; done
 
 create temp table peeked as select row_number() over () as n, data::jsonb as line
 from pg_logical_slot_peek_changes('walsender', null, null, 'publication_names', 'varve', 'format', 'json');

@@ -34,6 +34,7 @@ struct Fixture {
   std::string heap;
   uint64_t sequence = 0;
   wire::SessionId session = kSession;
+  size_t described = 0;
 
   Fixture() {
     columns[0].attnum = 1;
@@ -142,7 +143,8 @@ struct Fixture {
 TEST_CASE("the sidecar's decoder reads what the plugin builds") {
   Fixture fixture;
   fixture.refs.push_back({fixture.relation.version, kTableOid, 0});
-  REQUIRE(varve_wire_add_relation(fixture.wire.get(), &fixture.relation) == VARVE_WIRE_OK);
+  REQUIRE(varve_wire_add_relation(fixture.wire.get(), &fixture.relation, &fixture.described) ==
+          VARVE_WIRE_OK);
   fixture.AddInsert(0);
   fixture.transactions.push_back({0x100, 42, 700, 0, 1, VARVE_TRANSACTION_BEGIN});
 
@@ -197,7 +199,8 @@ TEST_CASE("a wire starts the next batch afresh and keeps relations out of it") {
   Fixture fixture;
   fixture.refs.push_back({fixture.relation.version, kTableOid, 0});
   wire::Decoder decoder(kSession);
-  REQUIRE(varve_wire_add_relation(fixture.wire.get(), &fixture.relation) == VARVE_WIRE_OK);
+  REQUIRE(varve_wire_add_relation(fixture.wire.get(), &fixture.relation, &fixture.described) ==
+          VARVE_WIRE_OK);
   fixture.AddInsert(0);
   fixture.transactions.push_back({0x100, 0, 700, 0, 1, VARVE_TRANSACTION_BEGIN});
   REQUIRE(decoder.Decode(fixture.Finish()).has_value());
@@ -217,7 +220,8 @@ TEST_CASE("a batch without definitions reads the same whatever it holds") {
     Fixture fixture;
     fixture.session = session;
     wire::Decoder decoder(session);
-    REQUIRE(varve_wire_add_relation(fixture.wire.get(), &fixture.relation) == VARVE_WIRE_OK);
+    REQUIRE(varve_wire_add_relation(fixture.wire.get(), &fixture.relation, &fixture.described) ==
+            VARVE_WIRE_OK);
     fixture.refs.push_back({fixture.relation.version, kTableOid, 0});
     fixture.AddInsert(0);
     fixture.transactions.push_back({0x100, 0, 700, 0, 1, VARVE_TRANSACTION_BEGIN | VARVE_TRANSACTION_COMMIT});
@@ -259,7 +263,8 @@ TEST_CASE("a transaction of one row is a small message") {
   Fixture fixture;
   fixture.session = {};
   fixture.refs.push_back({fixture.relation.version, kTableOid, 0});
-  REQUIRE(varve_wire_add_relation(fixture.wire.get(), &fixture.relation) == VARVE_WIRE_OK);
+  REQUIRE(varve_wire_add_relation(fixture.wire.get(), &fixture.relation, &fixture.described) ==
+          VARVE_WIRE_OK);
   fixture.AddInsert(0);
   fixture.transactions.push_back({0x100, 0, 700, 0, 1, VARVE_TRANSACTION_BEGIN | VARVE_TRANSACTION_COMMIT});
   (void)fixture.Finish();
