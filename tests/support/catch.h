@@ -8,6 +8,7 @@
 // Debian 12 has Catch2 v2, Debian 13 has v3.
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
+using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 #endif
