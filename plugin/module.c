@@ -5,9 +5,18 @@
 #include "replication/output_plugin.h"
 
 #include "plugin/compat.h"
+#include "plugin/output/endpoint.h"
 #include "plugin/output/output.h"
 
 PG_MODULE_MAGIC;
+
+extern PGDLLEXPORT void _PG_init(void);
+
+void
+_PG_init(void)
+{
+	varve_endpoint_define();
+}
 
 void
 _PG_output_plugin_init(OutputPluginCallbacks *cb)

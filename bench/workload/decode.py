@@ -6,6 +6,7 @@ workload. Sides alternate within a run. README.md has the scenario, the units an
 """
 
 import glob
+import json
 import os
 import statistics
 import subprocess
@@ -14,7 +15,7 @@ import sys
 import decode_shapes
 import item
 from decode_shapes import SHAPES
-from drain import LIMIT_S, drain, end_of_backlog, say
+from drain import LIMIT_S, drain, end_of_backlog, ingest_socket, say
 from varve_cluster import Cluster, find_build
 
 SIZES = {
@@ -36,6 +37,7 @@ ORIGIN = "origin_of_phase"
 EMPTY = "varve_bench_empty"
 PGOUTPUT = ("pgoutput", {"proto_version": 1, "publication_names": "bench", "binary": "true"})
 STREAM = ("varve", {"publication_names": "bench"})
+ZMQ = ("varve", {"publication_names": "bench", "transport": "zmq"})
 PEERS = {
     "test_decoding": ("test_decoding", {}),
     "wal2json": ("wal2json", {"format-version": 2}),
@@ -56,14 +58,16 @@ def installed_peers(cluster, may_miss):
 
 
 class Decode:
-    def __init__(self, cluster, size, runs, peers, emit):
+    def __init__(self, cluster, size, runs, peers, emit, sink):
         self.cluster = cluster
+        self.sink = sink
         self.size = size
         self.bytes_vs_pgoutput = {}
         self.runs = runs
         self.all_sides = {"empty": (EMPTY, {}), "pgoutput": PGOUTPUT}
         self.all_sides.update({name: PEERS[name] for name in peers})
         self.all_sides["stream"] = STREAM
+        self.all_sides["zmq"] = ZMQ
         self.emit = emit
 
     def prepare(self):
@@ -81,9 +85,11 @@ class Decode:
         for number in range(self.runs):
             for side, (plugin, options) in sides.items():
                 slot = self.copy_slot(plugin)
-                outcome = drain(self.cluster, slot, end, options)
+                outcome = drain(self.cluster, slot, end, options, self.sink)
                 self.drop_slot(slot)
                 drains[side].append(outcome)
+                if options.get("transport") == "zmq" and json.loads(outcome.output)["changes"] != changes:
+                    sys.exit(f"{phase}: not {changes} changes came over ZeroMQ but {outcome.output}")
                 say(
                     f"{phase}, run {number + 1}, {side}: {outcome.seconds:.2f} s, CPU of walsender "
                     f"{outcome.walsender_cpu:.2f} s, of the receiver {outcome.receiver_cpu:.2f} s"
@@ -112,13 +118,18 @@ class Decode:
             cpu = 1e6 * median(side, "walsender_cpu") / changes
             self.emit(f"{phase}_{side}_walsender_cpu_us_per_change", cpu, "µs")
         for side in drains:
-            if side not in ("stream", "empty"):
+            if side not in ("stream", "zmq", "empty"):
                 ratio = median(side, "seconds") / median("stream", "seconds")
                 ours = phase if phase in SHAPES else f"{phase}_stream"
                 self.emit(f"{ours}_vs_{side}", ratio, f"{side} seconds / stream seconds")
         if "empty" in drains:
             ratio = median("stream", "walsender_cpu") / median("empty", "walsender_cpu")
             self.emit(f"{phase}_stream_cpu_vs_empty", ratio, "walsender CPU / empty plugin's")
+        if "zmq" in drains:
+            ratio = median("pgoutput", "seconds") / median("zmq", "seconds")
+            self.emit(f"{phase}_zmq_vs_pgoutput", ratio, "pgoutput seconds / zmq seconds")
+            ratio = median("zmq", "walsender_cpu") / median("empty", "walsender_cpu")
+            self.emit(f"{phase}_cpu_vs_empty", ratio, "walsender CPU with zmq / empty plugin's")
 
     # Bytes, by the SQL function: exact, and without a client that would have to know them.
 
@@ -203,8 +214,15 @@ def run(options, emit):
     plugins = {EMPTY: os.path.join(build, "bench", EMPTY + ".so"), **{name: None for name in PACKAGED}}
     with Cluster(build, SETTINGS, label="bench decode", plugins=plugins) as cluster:
         decode = Decode(
-            cluster, size, options.runs or size["runs"], installed_peers(cluster, options.small), emit
+            cluster,
+            size,
+            options.runs or size["runs"],
+            installed_peers(cluster, options.small),
+            emit,
+            os.path.join(build, "bench", "zmq_sink"),
         )
+        with open(os.path.join(cluster.data, "postgresql.conf"), "a", encoding="utf-8") as file:
+            file.write(f"varve.ingest_endpoint = 'ipc://{ingest_socket(cluster)}'\n")
         cluster.start()
         decode.prepare()
         for name in options.phase or PHASES:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """What benchmarks of slots share: emptying one with pg_recvlogical, and watching its walsender meanwhile."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -63,30 +64,52 @@ class Walsender(threading.Thread):
 
 
 class Drain:
-    """The outcome of `drain`: seconds, CPU seconds of both ends, the walsender's memory."""
+    """The outcome of `drain`: seconds, CPU seconds of both ends, the walsender's memory, what was printed."""
 
-    def __init__(self, seconds, receiver_cpu, walsender):
+    def __init__(self, seconds, receiver_cpu, walsender, output):
         self.seconds = seconds
+        self.output = output
         self.receiver_cpu = receiver_cpu
         self.walsender_cpu = walsender.cpu_seconds
         self.anonymous_bytes = walsender.anonymous_bytes
 
 
-def drain(cluster, slot, end, options):
-    """Receives what the slot has up to `end` and throws it away."""
+def ingest_socket(cluster):
+    """Where transport=zmq goes: what the setting varve.ingest_endpoint must lead to."""
+    return os.path.join(cluster.directory, "ingest.sock")
+
+
+def sink_command(cluster, slot, end, options, sink):
+    if os.path.exists(ingest_socket(cluster)):
+        os.unlink(ingest_socket(cluster))
+    dsn = f"host={cluster.directory} user=postgres dbname={cluster.database}"
+    return [sink, dsn, slot, options["publication_names"], ingest_socket(cluster), end]
+
+
+def receive_command(cluster, slot, end, options):
     command = [os.path.join(cluster.bindir, "pg_recvlogical"), "-h", cluster.directory, "-U", "postgres"]
     command += ["-d", cluster.database, "-S", slot, "--start", "--no-loop", "-f", "/dev/null"]
     command += [f"--endpos={end}"]
     for name, value in options.items():
         command += ["-o", f"{name}={value}"]
+    return command
+
+
+def drain(cluster, slot, end, options, sink=None):
+    """Receives what the slot has up to `end` and throws it away: pg_recvlogical does, or for transport=zmq
+    the program `sink`."""
+    make_command = receive_command
+    if options.get("transport") == "zmq":
+        make_command = functools.partial(sink_command, sink=sink)
+    command = make_command(cluster, slot, end, options)
     with Walsender(cluster, slot) as walsender:
         before = os.times()
         started = time.monotonic()
-        subprocess.run(command, check=True, timeout=LIMIT_S)
+        done = subprocess.run(command, check=True, timeout=LIMIT_S, stdout=subprocess.PIPE, text=True)
         seconds = time.monotonic() - started
         after = os.times()
     receiver = after.children_user + after.children_system - before.children_user - before.children_system
-    return Drain(seconds, receiver, walsender)
+    return Drain(seconds, receiver, walsender, done.stdout)
 
 
 def end_of_backlog(cluster):

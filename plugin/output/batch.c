@@ -2,33 +2,25 @@
 /* format=flatbuffers: changes are collected in plain arrays, one message is built of them at a
  * time. */
 #include "postgres.h"
-#include "access/transam.h"
-#include "access/xact.h"
-#include "access/xlog.h"
-#include "access/xlogrecovery.h"
-#include "commands/dbcommands.h"
-#include "mb/pg_wchar.h"
-#include "miscadmin.h"
-#include "replication/slot.h"
-#include "utils/guc.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 
 #include "plugin/output/fit.h"
+#include "plugin/output/handshake.h"
 #include "plugin/output/output.h"
+#include "plugin/output/publish.h"
 #include "plugin/output/row.h"
 
 #define REFS_MAX (VARVE_NO_RELATION - 1)
 
-typedef struct VarveBatch
+/* transport=zmq: batches that wait to be sent, and the one that is being filled. */
+#define PUBLISHED_BODIES 16
+
+/* What one message is made of. */
+typedef struct VarveBatchBody
 {
 	VarveWire *wire;
-	uint64 sequence;
-	VarveHandshake handshake;
-	HTAB *described; /* hashes of the descriptions that the client has */
 	VarveBuffer heap;
-	VarveBuffer scratch;
 	VarveChange *changes;
 	int change_count;
 	int change_capacity;
@@ -37,8 +29,21 @@ typedef struct VarveBatch
 	int transaction_capacity;
 	VarveRelationRef *refs;
 	int ref_count;
-	size_t described_bytes; /* of the descriptions that the next message begins with */
 	int ref_capacity;
+	size_t described_bytes; /* of the descriptions that the message begins with */
+	VarveBatchParts parts;	/* all that, for the reader of the body */
+} VarveBatchBody;
+
+typedef struct VarveBatch
+{
+	VarveBatchBody *bodies;
+	int body_count;
+	VarveBatchBody *body;  /* in hand; transport=zmq: NULL while the publisher may have it */
+	VarvePublish *publish; /* transport=zmq, else NULL */
+	uint64 sequence;
+	VarveHandshake handshake;
+	HTAB *described; /* hashes of the descriptions that the client has */
+	VarveBuffer scratch;
 	bool piece_open; /* the last of `transactions` belongs to the transaction in hand */
 	bool begin_sent;
 } VarveBatch;
@@ -69,50 +74,38 @@ bytes_of(const char *text)
 	return bytes;
 }
 
-/*
- * A walsender starts decoding outside any transaction: it needs one to read the catalogs.
- * (MyProcPort would know the name too, but its header wants those of every authentication library
- * of the server.)
- */
-static char *
-database_name(MemoryContext context)
+static void
+open_body(VarveBatchBody *body, int batch_bytes, MemoryContext context)
 {
-	bool own_transaction = !IsTransactionState();
-	ResourceOwner old_owner = CurrentResourceOwner;
-	char *name;
+	MemoryContextCallback *on_reset = palloc(sizeof(MemoryContextCallback));
 
-	if (own_transaction)
-		StartTransactionCommand();
-	name = get_database_name(MyDatabaseId);
-	name = MemoryContextStrdup(context, name == NULL ? "" : name);
-	if (own_transaction)
-	{
-		CommitTransactionCommand();
-		CurrentResourceOwner = old_owner;
-	}
-	MemoryContextSwitchTo(context);
-	return name;
+	varve_buffer_init(&body->heap, context, (Size)batch_bytes * 2);
+	body->change_capacity = 1024;
+	body->changes = palloc(body->change_capacity * sizeof(VarveChange));
+	body->transaction_capacity = 16;
+	body->transactions = palloc(body->transaction_capacity * sizeof(VarveTransaction));
+	body->ref_capacity = 16;
+	body->refs = palloc(body->ref_capacity * sizeof(VarveRelationRef));
+	body->wire = varve_wire_open();
+	if (body->wire == NULL)
+		check_status(VARVE_WIRE_OUT_OF_MEMORY);
+	/* The shutdown callback does not run after an error; this does. */
+	on_reset->func = close_wire;
+	on_reset->arg = body->wire;
+	MemoryContextRegisterResetCallback(context, on_reset);
 }
 
-static void
-fill_handshake(VarveHandshake *handshake, const ReplicationSlot *slot)
+static VarvePublish *
+open_publish(VarveOutput *output, VarveBatch *batch)
 {
-	TimeLineID timeline;
+	VarvePublisherBody *bodies = palloc(batch->body_count * sizeof(VarvePublisherBody));
 
-	if (RecoveryInProgress())
-		(void)GetXLogReplayRecPtr(&timeline);
-	else
-		timeline = GetWALInsertionTimeLine();
-	handshake->plugin_version = bytes_of(VARVE_VERSION);
-	handshake->server_version_num =
-		(uint32)atoi(GetConfigOption("server_version_num", false, false));
-	handshake->system_identifier = GetSystemIdentifier();
-	handshake->timeline = timeline;
-	handshake->database_oid = MyDatabaseId;
-	handshake->database = bytes_of(database_name(CurrentMemoryContext));
-	handshake->slot = bytes_of(pstrdup(NameStr(slot->data.name)));
-	handshake->encoding = bytes_of(GetDatabaseEncodingName());
-	handshake->next_full_xid = U64FromFullTransactionId(ReadNextFullTransactionId());
+	for (int i = 0; i < batch->body_count; i++)
+	{
+		bodies[i].wire = batch->bodies[i].wire;
+		bodies[i].parts = &batch->bodies[i].parts;
+	}
+	return varve_publish_open(output, bodies, batch->body_count);
 }
 
 VarveBatch *
@@ -120,7 +113,7 @@ varve_batch_open(VarveOutput *output, MemoryContext context)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(context);
 	VarveBatch *batch = palloc0(sizeof(VarveBatch));
-	MemoryContextCallback *on_reset = palloc(sizeof(MemoryContextCallback));
+	bool published = output->options.transport == VARVE_TRANSPORT_ZMQ;
 	HASHCTL control = {0};
 
 	control.keysize = sizeof(uint64);
@@ -128,71 +121,121 @@ varve_batch_open(VarveOutput *output, MemoryContext context)
 	control.hcxt = context;
 	batch->described =
 		hash_create("varve descriptions", 128, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	varve_buffer_init(&batch->heap, context, (Size)output->options.batch_bytes * 2);
 	varve_buffer_init(&batch->scratch, context, 1024);
-	batch->change_capacity = 1024;
-	batch->changes = palloc(batch->change_capacity * sizeof(VarveChange));
-	batch->transaction_capacity = 16;
-	batch->transactions = palloc(batch->transaction_capacity * sizeof(VarveTransaction));
-	batch->ref_capacity = 16;
-	batch->refs = palloc(batch->ref_capacity * sizeof(VarveRelationRef));
-	fill_handshake(&batch->handshake, output->ctx->slot);
-	batch->wire = varve_wire_open();
-	if (batch->wire == NULL)
-		check_status(VARVE_WIRE_OUT_OF_MEMORY);
-	/* The shutdown callback does not run after an error; this does. */
-	on_reset->func = close_wire;
-	on_reset->arg = batch->wire;
-	MemoryContextRegisterResetCallback(context, on_reset);
+	varve_handshake_fill(&batch->handshake, output->ctx->slot);
+	batch->body_count = published ? PUBLISHED_BODIES : 1;
+	batch->bodies = palloc0(batch->body_count * sizeof(VarveBatchBody));
+	for (int i = 0; i < batch->body_count; i++)
+		open_body(&batch->bodies[i], output->options.batch_bytes, context);
+	if (published)
+		batch->publish = open_publish(output, batch);
+	else
+		batch->body = batch->bodies;
 	MemoryContextSwitchTo(old_context);
 	return batch;
 }
 
-static bool
-is_empty(const VarveBatch *batch)
+static void
+empty_body(VarveBatchBody *body)
 {
-	return batch->transaction_count == 0;
+	varve_buffer_reset(&body->heap);
+	body->change_count = 0;
+	body->transaction_count = 0;
+	body->ref_count = 0;
+	body->described_bytes = 0;
 }
 
-/* Sends what was collected as one message. */
+/* Before something is put into the body in hand: it may be the publisher's. */
 static void
-flush(VarveOutput *output)
+take_body(VarveOutput *output)
+{
+	VarveBatch *batch = output->batch;
+
+	if (batch->body != NULL)
+		return;
+	if (!varve_publish_enter(output, batch->publish, &batch->sequence))
+		empty_body(&batch->bodies[batch->sequence % batch->body_count]);
+	batch->body = &batch->bodies[batch->sequence % batch->body_count];
+}
+
+static void
+fill_parts(VarveOutput *output)
+{
+	VarveBatch *batch = output->batch;
+	VarveBatchBody *body = batch->body;
+	VarveBatchParts *parts = &body->parts;
+
+	parts->session_high = output->options.session_high;
+	parts->session_low = output->options.session_low;
+	parts->sequence = batch->sequence;
+	parts->handshake = batch->sequence == 0 ? &batch->handshake : NULL;
+	parts->refs = body->refs;
+	parts->ref_count = body->ref_count;
+	parts->transactions = body->transactions;
+	parts->transaction_count = body->transaction_count;
+	parts->changes = body->changes;
+	parts->change_count = body->change_count;
+	parts->heap = body->heap.data;
+	parts->heap_length = body->heap.length;
+}
+
+/* transport=stream: the body in hand as one message. */
+static void
+write_body(VarveOutput *output)
 {
 	VarveBatch *batch = output->batch;
 	LogicalDecodingContext *ctx = output->ctx;
-	VarveBatchParts parts = {0};
 	size_t length;
 
-	if (is_empty(batch))
-		return;
-	parts.session_high = output->options.session_high;
-	parts.session_low = output->options.session_low;
-	parts.sequence = batch->sequence;
-	parts.handshake = batch->sequence == 0 ? &batch->handshake : NULL;
-	parts.refs = batch->refs;
-	parts.ref_count = batch->ref_count;
-	parts.transactions = batch->transactions;
-	parts.transaction_count = batch->transaction_count;
-	parts.changes = batch->changes;
-	parts.change_count = batch->change_count;
-	parts.heap = batch->heap.data;
-	parts.heap_length = batch->heap.length;
-	check_status(varve_wire_finish(batch->wire, &parts, &length));
+	fill_parts(output);
+	check_status(varve_wire_finish(batch->body->wire, &batch->body->parts, &length));
 	/* A walsender has put its header into ctx->out already, an SQL function nothing. */
 	OutputPluginPrepareWrite(ctx, true);
 	enlargeStringInfo(ctx->out, (int)length);
-	varve_wire_write(batch->wire, &parts, ctx->out->data + ctx->out->len);
+	varve_wire_write(batch->body->wire, &batch->body->parts, ctx->out->data + ctx->out->len);
 	ctx->out->len += (int)length;
 	ctx->out->data[ctx->out->len] = '\0';
 	OutputPluginWrite(ctx, true);
 	batch->sequence++;
-	varve_buffer_reset(&batch->heap);
-	batch->change_count = 0;
-	batch->transaction_count = 0;
-	batch->ref_count = 0;
-	batch->described_bytes = 0;
-	batch->piece_open = false;
+	empty_body(batch->body);
 	output->unreported_changes = 0;
+}
+
+static Size
+body_bytes(const VarveBatchBody *body)
+{
+	return body->heap.length + body->described_bytes + body->change_count * sizeof(VarveChange) +
+		   body->transaction_count * sizeof(VarveTransaction);
+}
+
+/* Sends what was collected as one message; where the publisher does it, it may wait for more. */
+static void
+send_body(VarveOutput *output, bool now)
+{
+	VarveBatch *batch = output->batch;
+	Size bytes;
+
+	batch->piece_open = false;
+	if (batch->body == NULL)
+		return;
+	if (batch->publish == NULL)
+	{
+		if (batch->body->transaction_count > 0)
+			write_body(output);
+		return;
+	}
+	/* One that an error has left empty too: it was announced. */
+	fill_parts(output);
+	bytes = body_bytes(batch->body);
+	batch->body = NULL;
+	varve_publish_leave(batch->publish, now || bytes >= (Size)output->options.batch_bytes, bytes);
+}
+
+/* Where a transaction, or a block of it, ends. */
+static void
+flush(VarveOutput *output)
+{
+	send_body(output, false);
 }
 
 static const uint32 stage_flags[] = {
@@ -223,25 +266,26 @@ static VarveTransaction *
 open_piece(VarveOutput *output)
 {
 	VarveBatch *batch = output->batch;
+	VarveBatchBody *body = batch->body;
 	VarveTransaction *piece;
 
 	if (batch->piece_open)
 	{
-		piece = &batch->transactions[batch->transaction_count - 1];
+		piece = &body->transactions[body->transaction_count - 1];
 		if (piece->position == piece_position(&output->transaction))
 			return piece;
 	}
-	if (batch->transaction_count == batch->transaction_capacity)
+	if (body->transaction_count == body->transaction_capacity)
 	{
-		batch->transaction_capacity *= 2;
-		batch->transactions =
-			repalloc(batch->transactions, batch->transaction_capacity * sizeof(VarveTransaction));
+		body->transaction_capacity *= 2;
+		body->transactions =
+			repalloc(body->transactions, body->transaction_capacity * sizeof(VarveTransaction));
 	}
-	piece = &batch->transactions[batch->transaction_count++];
+	piece = &body->transactions[body->transaction_count++];
 	piece->position = piece_position(&output->transaction);
 	piece->commit_time = output->transaction.commit_time;
 	piece->xid = output->transaction.xid;
-	piece->first_change = (uint32)batch->change_count;
+	piece->first_change = (uint32)body->change_count;
 	piece->count = 0;
 	piece->flags = stage_flags[output->transaction.stage];
 	if (!batch->begin_sent)
@@ -254,27 +298,27 @@ open_piece(VarveOutput *output)
 }
 
 static uint16
-add_ref(VarveBatch *batch, Oid relid, uint64 version)
+add_ref(VarveBatchBody *body, Oid relid, uint64 version)
 {
 	VarveRelationRef *ref;
 
-	if (batch->ref_count == batch->ref_capacity)
+	if (body->ref_count == body->ref_capacity)
 	{
-		batch->ref_capacity *= 2;
-		batch->refs = repalloc(batch->refs, batch->ref_capacity * sizeof(VarveRelationRef));
+		body->ref_capacity *= 2;
+		body->refs = repalloc(body->refs, body->ref_capacity * sizeof(VarveRelationRef));
 	}
-	ref = &batch->refs[batch->ref_count];
+	ref = &body->refs[body->ref_count];
 	ref->version = version;
 	ref->oid = relid;
 	ref->reserved = 0;
-	return (uint16)batch->ref_count++;
+	return (uint16)body->ref_count++;
 }
 
 static void
 describe(VarveBatch *batch, const VarveRelation *definition)
 {
 	VarveWireStatus status =
-		varve_wire_add_relation(batch->wire, definition, &batch->described_bytes);
+		varve_wire_add_relation(batch->body->wire, definition, &batch->body->described_bytes);
 
 	if (status != VARVE_WIRE_OK)
 		hash_search(batch->described, &definition->description, HASH_REMOVE, NULL);
@@ -295,7 +339,7 @@ ref_of(VarveBatch *batch, VarveRelationEntry *entry)
 	hash_search(batch->described, &description, HASH_ENTER, &found);
 	if (!found)
 		describe(batch, &entry->definition);
-	entry->ref_index = add_ref(batch, entry->relid, entry->definition.version);
+	entry->ref_index = add_ref(batch->body, entry->relid, entry->definition.version);
 	entry->ref_description = description;
 	entry->ref_sequence = batch->sequence + 1;
 	return entry->ref_index;
@@ -305,19 +349,19 @@ static void
 append_image(VarveOutput *output, VarveRelationEntry *entry, HeapTuple tuple, TupleDesc descriptor,
 			 VarveRowPart part, uint32 *offset, uint32 *length)
 {
-	VarveBatch *batch = output->batch;
+	VarveBuffer *heap = &output->batch->body->heap;
 
-	*offset = (uint32)batch->heap.length;
+	*offset = (uint32)heap->length;
 	if (tuple != NULL)
-		varve_row_append_image(entry, tuple, descriptor, part, &batch->heap, &batch->scratch);
-	*length = (uint32)(batch->heap.length - *offset);
+		varve_row_append_image(entry, tuple, descriptor, part, heap, &output->batch->scratch);
+	*length = (uint32)(heap->length - *offset);
 }
 
 static void
-append_bytes(VarveBatch *batch, const VarveBytes *bytes, uint32 *offset, uint32 *length)
+append_bytes(VarveBuffer *heap, const VarveBytes *bytes, uint32 *offset, uint32 *length)
 {
-	*offset = (uint32)batch->heap.length;
-	varve_buffer_append(&batch->heap, bytes->data, bytes->length);
+	*offset = (uint32)heap->length;
+	varve_buffer_append(heap, bytes->data, bytes->length);
 	*length = (uint32)bytes->length;
 }
 
@@ -333,14 +377,15 @@ static void
 encode_change(VarveOutput *output, const VarveEvent *event)
 {
 	VarveBatch *batch = output->batch;
+	VarveBatchBody *body = batch->body;
 	VarveChange *change;
 
-	if (batch->change_count == batch->change_capacity)
+	if (body->change_count == body->change_capacity)
 	{
-		batch->change_capacity *= 2;
-		batch->changes = repalloc(batch->changes, batch->change_capacity * sizeof(VarveChange));
+		body->change_capacity *= 2;
+		body->changes = repalloc(body->changes, body->change_capacity * sizeof(VarveChange));
 	}
-	change = &batch->changes[batch->change_count];
+	change = &body->changes[body->change_count];
 	memset(change, 0, sizeof(*change));
 	change->op = event->op;
 	change->flags = event->flags;
@@ -348,13 +393,13 @@ encode_change(VarveOutput *output, const VarveEvent *event)
 	if (event->op == VARVE_OP_MESSAGE || event->op == VARVE_OP_GID)
 	{
 		change->relation = VARVE_NO_RELATION;
-		append_bytes(batch, &event->content, &change->new_offset, &change->new_length);
-		append_bytes(batch, &event->prefix, &change->old_offset, &change->old_length);
+		append_bytes(&body->heap, &event->content, &change->new_offset, &change->new_length);
+		append_bytes(&body->heap, &event->prefix, &change->old_offset, &change->old_length);
 	}
 	else if (event->entry == NULL)
 	{
-		change->relation = add_ref(batch, event->relid, 0);
-		append_bytes(batch, &event->content, &change->new_offset, &change->new_length);
+		change->relation = add_ref(body, event->relid, 0);
+		append_bytes(&body->heap, &event->content, &change->new_offset, &change->new_length);
 	}
 	else
 	{
@@ -376,24 +421,28 @@ batch_change(VarveOutput *output, const VarveEvent *event)
 	VarveBatch *batch = output->batch;
 	Size heap_length;
 
+	take_body(output);
 	/* Before the change, so that the last batch of a transaction can carry its commit. */
-	if (batch->heap.length + batch->described_bytes + batch->change_count * sizeof(VarveChange) >=
-			(Size)output->options.batch_bytes ||
-		batch->ref_count >= REFS_MAX)
-		flush(output);
-	heap_length = batch->heap.length;
+	if (body_bytes(batch->body) >= (Size)output->options.batch_bytes ||
+		batch->body->ref_count >= REFS_MAX)
+	{
+		send_body(output, true);
+		take_body(output);
+	}
+	heap_length = batch->body->heap.length;
 	while (!varve_fit(output, event, encode_change))
 	{
-		batch->heap.length = heap_length;
+		batch->body->heap.length = heap_length;
 		/* Whether it fits does not depend on what there is before it. */
-		if (batch->change_count == 0)
+		if (batch->body->change_count == 0)
 			return false;
-		flush(output);
+		send_body(output, true);
+		take_body(output);
 		heap_length = 0;
 	}
 	/* Last: an error before leaves no piece without changes. */
 	open_piece(output)->count++;
-	batch->change_count++;
+	batch->body->change_count++;
 	return true;
 }
 
@@ -413,6 +462,7 @@ batch_commit(VarveOutput *output)
 {
 	if (output->transaction.stage == VARVE_STAGE_PREPARED)
 		append_gid(output);
+	take_body(output);
 	open_piece(output)->flags |= VARVE_TRANSACTION_COMMIT;
 	flush(output);
 }
@@ -428,7 +478,10 @@ batch_end(VarveOutput *output)
 	if (output->transaction.gid != NULL)
 		append_gid(output);
 	else
+	{
+		take_body(output);
 		(void)open_piece(output);
+	}
 	flush(output);
 }
 

@@ -71,11 +71,11 @@ read_transport(const char *name, const char *value, VarveOptions *options)
 {
 	require_value(name, value);
 	if (strcmp(value, "zmq") == 0)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("transport \"zmq\" is not supported by this version of varve"),
-						errhint("Use transport \"stream\".")));
-	if (strcmp(value, "stream") != 0)
-		refuse_value(name, value, "stream");
+		options->transport = VARVE_TRANSPORT_ZMQ;
+	else if (strcmp(value, "stream") == 0)
+		options->transport = VARVE_TRANSPORT_STREAM;
+	else
+		refuse_value(name, value, "stream, zmq");
 }
 
 static uint64
@@ -197,6 +197,20 @@ refuse_option(const char *name)
 					errhint("Valid options: %s.", known.data)));
 }
 
+/* Markers say whose batches they announce, and people read what comes in the COPY stream. */
+static void
+check_transport(const VarveOptions *options)
+{
+	if (options->transport != VARVE_TRANSPORT_ZMQ)
+		return;
+	if (options->format != VARVE_FORMAT_FLATBUFFERS)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("transport \"zmq\" works with format \"flatbuffers\" only")));
+	if (options->session_high == 0 && options->session_low == 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("transport \"zmq\" needs the option \"session\"")));
+}
+
 void
 varve_options_parse(List *given, VarveOptions *options)
 {
@@ -226,4 +240,5 @@ varve_options_parse(List *given, VarveOptions *options)
 	if (options->publication_names == NIL)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("option \"publication_names\" must name at least one publication")));
+	check_transport(options);
 }

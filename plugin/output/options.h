@@ -12,10 +12,17 @@ typedef enum VarveFormat
 	VARVE_FORMAT_JSON
 } VarveFormat;
 
+typedef enum VarveTransport
+{
+	VARVE_TRANSPORT_STREAM,
+	VARVE_TRANSPORT_ZMQ
+} VarveTransport;
+
 typedef struct VarveOptions
 {
 	List *publication_names; /* of char *, never empty */
 	VarveFormat format;
+	VarveTransport transport;
 	uint64 session_high; /* 0 without the option session */
 	uint64 session_low;
 	bool streaming; /* transactions that are still in progress */

@@ -162,6 +162,10 @@ typedef enum VarveWireStatus {
 // The largest message; a COPY message of the replication protocol must stay below 1 GB.
 enum { VARVE_MESSAGE_BYTES_MAX = 1023 * 1024 * 1024 };
 
+// A marker, in the COPY stream beside batches that travel by another way: these bytes, then the session (two
+// halves of 64 bits) and the number of batches that it has announced so far, all big-endian.
+#define VARVE_MARKER_MAGIC "VRVM"
+
 // Builds one batch at a time. Not thread-safe: it belongs to the process that opened it.
 typedef struct VarveWire VarveWire;
 

@@ -13,7 +13,13 @@ select data from pg_logical_slot_peek_changes('options', null, null, 'publicatio
 \set VERBOSITY terse
 select data from pg_logical_slot_peek_changes('options', null, null, 'publication_names', 'varve', 'format', 'xml');
 select data from pg_logical_slot_peek_changes('options', null, null, 'publication_names', 'varve', 'publication_names', 'x');
+-- Of ZeroMQ the SQL functions see only what it needs: peeking must not publish.
 select varve_changes('options', 'transport', 'zmq');
+select count(*) from pg_logical_slot_peek_binary_changes('options', null, null, 'publication_names', 'varve', 'transport', 'zmq');
+select count(*) from pg_logical_slot_peek_binary_changes('options', null, null, 'publication_names', 'varve', 'transport', 'zmq',
+  'session', '0123456789abcdef0123456789abcdef');
+-- Whoever may start replication shall not choose where the server writes.
+set varve.ingest_endpoint = 'ipc:///tmp/x';
 select varve_changes('options', 'transport', 'carrier pigeon');
 select varve_changes('options', 'streaming', 'parallel');
 select varve_changes('options', 'two_phase', 'perhaps');
