@@ -7,6 +7,7 @@
 
 #include "plugin/output/fit.h"
 #include "plugin/output/handshake.h"
+#include "plugin/output/flush.h"
 #include "plugin/output/output.h"
 #include "plugin/output/publish.h"
 #include "plugin/output/row.h"
@@ -195,7 +196,7 @@ write_body(VarveOutput *output)
 	varve_wire_write(batch->body->wire, &batch->body->parts, ctx->out->data + ctx->out->len);
 	ctx->out->len += (int)length;
 	ctx->out->data[ctx->out->len] = '\0';
-	OutputPluginWrite(ctx, true);
+	varve_flush_write(ctx, length);
 	batch->sequence++;
 	empty_body(batch->body);
 	output->unreported_changes = 0;

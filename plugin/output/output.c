@@ -6,6 +6,7 @@
 #include "utils/snapmgr.h"
 
 #include "plugin/output/farewell.h"
+#include "plugin/output/flush.h"
 #include "plugin/output/output.h"
 #include "plugin/output/root.h"
 #include "plugin/output/settings.h"
@@ -62,6 +63,7 @@ varve_output_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool
 	{
 		output->sink = &varve_batch_sink;
 		output->batch = varve_batch_open(output, ctx->context);
+		varve_flush_open(ctx);
 	}
 	ctx->output_plugin_private = output;
 }
@@ -96,6 +98,7 @@ varve_output_open(VarveOutput *output, ReorderBufferTXN *txn, VarveStage stage)
 {
 	VarveEventTransaction *transaction = &output->transaction;
 
+	varve_flush_before(output->ctx, txn);
 	memset(transaction, 0, sizeof(*transaction));
 	transaction->stage = stage;
 	transaction->position = txn->end_lsn;

@@ -60,5 +60,29 @@ select confirmed_flush_lsn >= :'end' as confirmed, two_phase from pg_replication
 \setenv PGOPTIONS
 reset logical_decoding_work_mem;
 
+-- Messages of small transactions are sent together: none is missing or twice,
+create procedure update_singly(total int) language plpgsql as $$
+begin
+  for i in 1 .. total loop
+    update replicated set v = 'row ' || i where id = 1 + i % 2;
+    commit;
+    insert into ignored values (100000 + i);
+    commit;
+  end loop;
+end $$;
+call update_singly(500);
+select sum(length(data) + 1) as bytes, count(*) > 400 as many from pg_logical_slot_peek_binary_changes('walsender', null, null, 'publication_names', 'varve') \gset
+select pg_current_wal_lsn() as "end" \gset
+\setenv END :end
+\setenv BYTES :bytes
+\! timeout 60 pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f singly.bin --endpos $END -o publication_names=varve
+\! [ "$(stat -c %s singly.bin)" = "$BYTES" ] && echo as many bytes
+\echo :many
+-- and the last of them comes although nothing follows it in the WAL.
+\! timeout 120 pg_recvlogical -d varve_regress --slot walsender --start --no-loop -f prompt.bin -o publication_names=varve >/dev/null 2>&1 & echo $! >prompt.pid
+\! for i in 1 2 3 4 5 6 7 8; do psql -XqAt -d varve_regress -c "update replicated set v = 'one' where id = 1" -c "update replicated set v = 'two' where id = 1" -c "update replicated set v = 'mark $i.' where id = 1"; for wait in $(seq 60); do grep -qa "mark $i\." prompt.bin 2>/dev/null && break; sleep 0.1; done; grep -ca "mark $i\." prompt.bin; done | sort | uniq -c
+\! kill "$(cat prompt.pid)"; for wait in $(seq 100); do [ "$(psql -XqAt -d varve_regress -c "select active from pg_replication_slots where slot_name = 'walsender'")" = f ] && break; sleep 0.1; done
+
+drop procedure update_singly;
 select pg_drop_replication_slot('walsender');
 drop table replicated, lines, ignored;
