@@ -404,7 +404,7 @@ encode_change(VarveOutput *output, const VarveEvent *event)
 	}
 	else
 	{
-		if (event->entry->has_text && (event->new_tuple != NULL || event->old_tuple != NULL))
+		if (event->entry->obeys_settings && (event->new_tuple != NULL || event->old_tuple != NULL))
 			varve_output_need_settings(output);
 		change->relation = ref_of(batch, event->entry);
 		append_image(output, event->entry, event->new_tuple, event->descriptor, VARVE_ROW_WHOLE,

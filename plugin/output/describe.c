@@ -139,7 +139,6 @@ describe_columns(VarveRelationEntry *entry, Relation relation)
 		column->key_position = key_positions[attnum - 1];
 		column->identity_position = identity_positions[attnum - 1];
 		encoder->in_identity = column->identity_position != 0;
-		entry->has_text |= encoder->encoding == VARVE_ENCODE_TEXT;
 		entry->may_expand |= varve_encoder_may_expand(encoder);
 		entry->fixed_bytes += encoder->width;
 		definition->column_count++;
@@ -180,7 +179,6 @@ varve_relation_describe(VarveRelationEntry *entry, Relation relation)
 	entry->encoders = palloc0(allocated * sizeof(VarveEncoder));
 	entry->values = palloc(allocated * sizeof(Datum));
 	entry->nulls = palloc(allocated * sizeof(bool));
-	entry->has_text = false;
 	entry->may_expand = false;
 	entry->fixed_bytes =
 		sizeof(uint16) + (entry->attribute_count + CELLS_A_BYTE - 1) / CELLS_A_BYTE;
@@ -192,6 +190,7 @@ varve_relation_describe(VarveRelationEntry *entry, Relation relation)
 	entry->qualified_name = psprintf("%s.%s", schema, definition->name.data);
 	describe_columns(entry, relation);
 	varve_relation_describe_types(definition);
+	entry->obeys_settings = varve_relation_obeys_settings(definition);
 	note_types(entry);
 	if (relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
 		entry->refusal = varve_partitions_describe(entry, relation);

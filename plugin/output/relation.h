@@ -28,11 +28,11 @@ typedef struct VarveRelationEntry
 	bool valid;
 	bool complete; /* an error, such as a concurrent abort, has not cut short its making */
 	bool published;
-	bool is_transient; /* the new heap of a table that is being rewritten */
-	char identity;	   /* in force: d (primary key), i, f, n */
-	bool has_text;	   /* some column needs the pinned settings */
-	bool may_expand;   /* some value may be far longer as it is sent than as it is stored */
-	char *refusal;	   /* why a table of a publication is not `published` */
+	bool is_transient;	 /* the new heap of a table that is being rewritten */
+	char identity;		 /* in force: d (primary key), i, f, n */
+	bool obeys_settings; /* some column's text does */
+	bool may_expand;	 /* some value may be far longer as it is sent than as it is stored */
+	char *refusal;		 /* why a table of a publication is not `published` */
 	int attribute_count;
 	Size fixed_bytes;		/* of an image: all but its values of variable width */
 	VarveEncoder *encoders; /* by attnum - 1, like the next three */
@@ -119,6 +119,9 @@ extern List *varve_partitions_leaves(Oid parent);
 
 /* type.c: the types reachable from the columns, into definition->types. */
 extern void varve_relation_describe_types(VarveRelation *definition);
+
+/* type.c: whether the text of some column depends on settings. REQUIRES: its types are there. */
+extern bool varve_relation_obeys_settings(const VarveRelation *definition);
 
 /* Every table that the publications have at this point of the WAL. */
 extern List *varve_relations_published(VarveRelationCache *cache);

@@ -12,41 +12,92 @@
 #include "plugin/compat.h"
 #include "plugin/output/settings.h"
 
+static bool
+timezone_is_right(void)
+{
+	return strcmp(pg_get_timezone_name(session_timezone), "UTC") == 0;
+}
+
+static bool
+datestyle_is_right(void)
+{
+	return DateStyle == USE_ISO_DATES;
+}
+
+static bool
+intervalstyle_is_right(void)
+{
+	return IntervalStyle == INTSTYLE_POSTGRES;
+}
+
+static bool
+bytea_output_is_right(void)
+{
+	return bytea_output == BYTEA_OUTPUT_HEX;
+}
+
+static bool
+extra_float_digits_is_right(void)
+{
+	return extra_float_digits == 1;
+}
+
+static bool
+lc_monetary_is_right(void)
+{
+	return strcmp(locale_monetary, "C") == 0;
+}
+
+static bool
+xmlbinary_is_right(void)
+{
+	return xmlbinary == XMLBINARY_BASE64;
+}
+
+static bool
+quote_all_identifiers_is_right(void)
+{
+	return !quote_all_identifiers;
+}
+
+static bool
+search_path_is_right(void)
+{
+	return strcmp(namespace_search_path, "pg_catalog") == 0;
+}
+
+/* To ask costs nothing, to set one costs more than to decode a row. */
 static const struct
 {
 	const char *name;
 	const char *value;
+	bool (*is_right)(void);
 } pinned[] = {
-	{"timezone", "UTC"},		   {"datestyle", "ISO"},
-	{"intervalstyle", "postgres"}, {"bytea_output", "hex"},
-	{"extra_float_digits", "1"},   {"lc_monetary", "C"},
-	{"xmlbinary", "base64"},	   {"quote_all_identifiers", "off"},
-	{"search_path", "pg_catalog"},
+	{"timezone", "UTC", timezone_is_right},
+	{"datestyle", "ISO", datestyle_is_right},
+	{"intervalstyle", "postgres", intervalstyle_is_right},
+	{"bytea_output", "hex", bytea_output_is_right},
+	{"extra_float_digits", "1", extra_float_digits_is_right},
+	{"lc_monetary", "C", lc_monetary_is_right},
+	{"xmlbinary", "base64", xmlbinary_is_right},
+	{"quote_all_identifiers", "off", quote_all_identifiers_is_right},
+	{"search_path", "pg_catalog", search_path_is_right},
 };
-
-/* A client that sets them itself, as varved does, saves the cost of setting them for each
- * transaction. */
-static bool
-settings_are_right(void)
-{
-	return DateStyle == USE_ISO_DATES && IntervalStyle == INTSTYLE_POSTGRES &&
-		   bytea_output == BYTEA_OUTPUT_HEX && extra_float_digits == 1 &&
-		   xmlbinary == XMLBINARY_BASE64 && !quote_all_identifiers &&
-		   strcmp(pg_get_timezone_name(session_timezone), "UTC") == 0 &&
-		   strcmp(locale_monetary, "C") == 0 && strcmp(namespace_search_path, "pg_catalog") == 0;
-}
 
 int
 varve_settings_pin(void)
 {
-	int level;
+	int level = 0;
 
-	if (settings_are_right())
-		return 0;
-	level = NewGUCNestLevel();
 	for (int i = 0; i < lengthof(pinned); i++)
+	{
+		if (pinned[i].is_right())
+			continue;
+		if (level == 0)
+			level = NewGUCNestLevel();
 		(void)set_config_option(pinned[i].name, pinned[i].value, PGC_USERSET, PGC_S_SESSION,
 								GUC_ACTION_SAVE, true, 0, false);
+	}
 	return level;
 }
 

@@ -8,8 +8,8 @@
 #include "postgres.h"
 
 /*
- * Sets them until varve_settings_restore, or until the transaction or subtransaction ends; does
- * nothing when they have these values already. Returns the level to restore, 0 for none. REQUIRES:
+ * Sets those that have other values until varve_settings_restore, or until the transaction or
+ * subtransaction ends. Returns the level to restore, 0 for none. REQUIRES:
  * a transaction.
  */
 extern int varve_settings_pin(void);

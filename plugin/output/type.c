@@ -6,6 +6,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "parser/parse_coerce.h"
 #include "utils/catcache.h"
 #include "utils/fmgroids.h"
@@ -181,4 +182,75 @@ varve_relation_describe_types(VarveRelation *definition)
 		describe_type(&definition->types[i], list_nth_oid(oids, (int)i), &oids);
 		definition->type_count = i + 1;
 	}
+}
+
+/*
+ * Built-in types whose output functions obey none of the settings that settings.c pins. Enums,
+ * arrays, ranges and composites only put together what their parts are.
+ */
+static const Oid indifferent_types[] = {
+	BOOLOID,	   CHAROID,	  NAMEOID,		INT2OID,	 INT4OID,	  INT8OID,
+	INT2VECTOROID, OIDOID,	  OIDVECTOROID, TIDOID,		 XIDOID,	  XID8OID,
+	CIDOID,		   PG_LSNOID, TEXTOID,		VARCHAROID,	 BPCHAROID,	  NUMERICOID,
+	UUIDOID,	   BITOID,	  VARBITOID,	INETOID,	 CIDROID,	  MACADDROID,
+	MACADDR8OID,   JSONOID,	  JSONBOID,		JSONPATHOID, TSVECTOROID, TSQUERYOID,
+};
+
+static bool
+is_indifferent(Oid type)
+{
+	for (int i = 0; i < lengthof(indifferent_types); i++)
+	{
+		if (indifferent_types[i] == type)
+			return true;
+	}
+	return false;
+}
+
+static const VarveType *
+find_type(const VarveRelation *definition, Oid oid)
+{
+	for (size_t i = 0; i < definition->type_count; i++)
+	{
+		if (definition->types[i].oid == oid)
+			return &definition->types[i];
+	}
+	return NULL;
+}
+
+static bool
+obeys_settings(const VarveRelation *definition, Oid oid)
+{
+	const VarveType *type = find_type(definition, oid);
+
+	check_stack_depth();
+	if (type == NULL)
+		return true;
+	if (type->kind == TYPTYPE_ENUM)
+		return false;
+	if (type->kind == TYPTYPE_COMPOSITE)
+	{
+		for (size_t i = 0; i < type->field_count; i++)
+		{
+			if (obeys_settings(definition, type->fields[i].type_oid))
+				return true;
+		}
+		return false;
+	}
+	if (OidIsValid(type->inner_oid))
+		return obeys_settings(definition, type->inner_oid);
+	return !is_indifferent(oid);
+}
+
+bool
+varve_relation_obeys_settings(const VarveRelation *definition)
+{
+	for (size_t i = 0; i < definition->column_count; i++)
+	{
+		const VarveColumn *column = &definition->columns[i];
+
+		if (column->form == VARVE_FORM_TEXT && obeys_settings(definition, column->type_oid))
+			return true;
+	}
+	return false;
 }

@@ -54,6 +54,40 @@ from dumped where line->>'kind' = 'handshake';
 select count(*) filter (where c.value->>'form' = 'binary') as binary_columns,
   count(*) filter (where c.value->>'form' = 'text') as text_columns
 from dumped, jsonb_each(line->'columns') c where line->>'kind' = 'definition';
+
+-- Each type alone in a transaction: whether its text obeys settings is told by the type.
+create procedure store_alone() language plpgsql as $$
+declare
+  name text;
+begin
+  for name in select attname from pg_attribute where attrelid = 'corpus'::regclass and attnum > 1 loop
+    execute format('create table %I as select id, %I from corpus with no data', 'alone_' || name, name);
+    execute format('alter publication varve add table %I', 'alone_' || name);
+    commit;
+    execute format('insert into %I select id, %I from corpus', 'alone_' || name, name);
+    commit;
+  end loop;
+end $$;
+select pg_replication_slot_advance('values', pg_current_wal_lsn()) is not null as advanced;
+call store_alone();
+set timezone = 'Asia/Kolkata';
+set datestyle = 'SQL, DMY';
+set intervalstyle = 'iso_8601';
+set bytea_output = 'escape';
+set extra_float_digits = -5;
+set quote_all_identifiers = on;
+\copy (select encode(data, 'hex') from pg_logical_slot_peek_binary_changes('values', null, null, 'publication_names', 'varve', 'session', '00000000000000010123456789abcdef')) to program 'stream_dump 00000000000000010123456789abcdef >stream.json'
+reset all;
+truncate dumped;
+\copy dumped (line) from stream.json with (format csv, quote e'\x01', delimiter e'\x02')
+select count(distinct key) > 90 as many_columns, count(*) > 200 as many_values from dumped, jsonb_each(line->'new') where line->>'kind' = 'insert';
+select e.id, key, value, e.image->key as right_value
+from dumped d join expected_images e on d.line->'new'->>'id' = lpad(to_hex(e.id), 8, '0'), jsonb_each(d.line->'new')
+where d.line->>'kind' = 'insert' and value is distinct from e.image->key;
+do $$ declare name text; begin
+  for name in select relname from pg_class where relname like 'alone\_%' and relkind = 'r' loop execute format('drop table %I', name); end loop;
+end $$;
+drop procedure store_alone;
 select pg_drop_replication_slot('values');
 alter publication varve drop table corpus;
 
