@@ -3,7 +3,7 @@
 
 #include "plugin/output/buffer.h"
 
-#define KEPT_BYTES_MIN ((Size)1024 * 1024)
+#define KEPT_BYTES_MIN ((Size)4 * 1024 * 1024)
 #define DOUBLING_BYTES_MAX ((Size)64 * 1024 * 1024)
 
 void

@@ -5,6 +5,7 @@
  * with the real ones.
  */
 #include "postgres.h"
+#include "access/detoast.h"
 #include "access/tupmacs.h"
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
@@ -250,6 +251,25 @@ put_numeric(char *out, const NumericParts *parts)
 	return out;
 }
 
+/*
+ * What the reorder buffer put together of a TOASTed value stands behind a pointer: to detoast that
+ * would copy it once more.
+ */
+static inline struct varlena *
+plain_varlena(Datum value)
+{
+	struct varlena *bytes = (struct varlena *)DatumGetPointer(value);
+
+	if (VARATT_IS_EXTERNAL_INDIRECT(bytes))
+	{
+		struct varatt_indirect indirect;
+
+		VARATT_EXTERNAL_GET_POINTER(indirect, bytes);
+		bytes = indirect.pointer;
+	}
+	return PG_DETOAST_DATUM_PACKED(PointerGetDatum(bytes));
+}
+
 static void
 append_jsonb(Datum value, VarveBuffer *buffer)
 {
@@ -319,7 +339,7 @@ varve_encode_payload(const VarveEncoder *encoder, Datum value, VarveBuffer *buff
 	{
 		case VARVE_ENCODE_BYTES:
 		{
-			struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+			struct varlena *bytes = plain_varlena(value);
 
 			varve_buffer_append(buffer, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
 			break;
@@ -373,7 +393,7 @@ varve_encode_variable(const VarveEncoder *encoder, Datum value, VarveBuffer *buf
 	{
 		case VARVE_ENCODE_BYTES:
 		{
-			struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+			struct varlena *bytes = plain_varlena(value);
 
 			append_with_length(buffer, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), spare);
 			break;
