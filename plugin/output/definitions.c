@@ -21,6 +21,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "plugin/output/rewrite.h"
 #include "plugin/output/root.h"
 
 static int
@@ -246,7 +247,7 @@ compare_relid(const void *key, const void *table)
 	return left < right ? -1 : left > right;
 }
 
-static const VarveTableBefore *
+static VarveTableBefore *
 table_before(const VarveOutput *output, Oid relid)
 {
 	if (output->tables_before_count == 0)
@@ -354,6 +355,15 @@ varve_definitions_truncated(VarveOutput *output, Oid relid)
 	MemoryContextSwitchTo(old_context);
 }
 
+void
+varve_definitions_rewritten(VarveOutput *output, Oid relid, int attribute_count)
+{
+	VarveTableBefore *before = table_before(output, relid);
+
+	if (before != NULL)
+		before->attribute_count = (int16)attribute_count;
+}
+
 /* A new column that gave its constant default to the rows that were there, which are kept as
  * attmissingval until the table is written anew. */
 static bool
@@ -395,8 +405,8 @@ lost_missing_values(VarveOutput *output, Relation relation)
 /*
  * In the middle of a streamed transaction the server may take a row of the catalogs for deleted: a
  * subtransaction that rolled back had deleted it, and one that deletes it again further on has put
- * its xid in the same place (reorderbuffer.c: the (cmin, cmax) of a rolled back one stay). The block
- * at the commit tells of the table.
+ * its xid in the same place (reorderbuffer.c: the (cmin, cmax) of a rolled back one stay). The
+ * block at the commit tells of the table.
  */
 static void
 emit_definition(VarveOutput *output, Oid relid, const VarveVisibility *now)

@@ -250,8 +250,9 @@ put_relation(VarveOutput *output, const VarveEvent *event)
 static const char *
 kind_name(const VarveEvent *event)
 {
-	static const char *const names[] = {"insert",	"update", "delete",	 "truncate", "message",
-										"relation", "drop",	  "untrack", "rewrite"};
+	static const char *const names[] = {"insert",  "update",   "delete", "truncate",
+										"message", "relation", "drop",	 "untrack",
+										"rewrite", "gid",	   "rewrite"};
 
 	return names[event->op];
 }
@@ -303,6 +304,11 @@ put_change(VarveOutput *output, const VarveEvent *event)
 		}
 		else
 			varve_json_text(out, "identity", identity_name(entry->identity));
+		if ((event->flags & VARVE_CHANGE_REWRITE_ROWS) != 0)
+		{
+			varve_json_key(out, "rows");
+			appendStringInfoString(out, "true");
+		}
 		put_rows(event, out);
 	}
 }

@@ -152,6 +152,12 @@ read_origin(const char *name, const char *value, VarveOptions *options)
 }
 
 static void
+read_rewrites(const char *name, const char *value, VarveOptions *options)
+{
+	options->rewrites = read_boolean(name, value);
+}
+
+static void
 read_batch_bytes(const char *name, const char *value, VarveOptions *options)
 {
 	const char *end;
@@ -181,6 +187,7 @@ static const struct
 	{"two_phase", read_two_phase},
 	{"messages", read_messages},
 	{"origin", read_origin},
+	{"rewrites", read_rewrites},
 	{"batch_bytes", read_batch_bytes},
 };
 

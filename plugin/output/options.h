@@ -29,6 +29,7 @@ typedef struct VarveOptions
 	bool two_phase; /* prepared transactions, where they are prepared */
 	bool messages;
 	bool only_local; /* origin = none */
+	bool rewrites;	 /* the rows of tables that ALTER TABLE rewrites */
 	int batch_bytes;
 } VarveOptions;
 

@@ -8,6 +8,7 @@
 #include "plugin/output/farewell.h"
 #include "plugin/output/flush.h"
 #include "plugin/output/output.h"
+#include "plugin/output/rewrite.h"
 #include "plugin/output/root.h"
 #include "plugin/output/settings.h"
 
@@ -157,44 +158,6 @@ varve_output_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 	varve_output_open(ctx->output_plugin_private, txn, VARVE_STAGE_WHOLE);
 }
 
-static bool
-note_rewritten(VarveOutput *output, Oid relid)
-{
-	MemoryContext old_context;
-
-	if (list_member_oid(output->rewritten, relid))
-		return false;
-	old_context = MemoryContextSwitchTo(output->ctx->context);
-	output->rewritten = lappend_oid(output->rewritten, relid);
-	MemoryContextSwitchTo(old_context);
-	return true;
-}
-
-/* The rows of a rewrite have the table's place taken by a heap that nobody knows: one change says
- * it all. */
-static void
-emit_rewrite(VarveOutput *output, Oid relid)
-{
-	Relation relation;
-	VarveRelationEntry *entry;
-	VarveEvent event = {0};
-
-	if (!note_rewritten(output, relid))
-		return;
-	relation = RelationIdGetRelation(relid);
-	if (!RelationIsValid(relation))
-		return;
-	entry = varve_relation_get(output->relations, relation);
-	RelationClose(relation);
-	event.op = VARVE_OP_REWRITE;
-	event.entry = varve_relation_sent_as(entry);
-	event.relid = event.entry->relid;
-	if (!entry->published)
-		varve_definitions_unpublished(output, entry);
-	else if (event.relid == relid || note_rewritten(output, event.relid))
-		varve_emit(output, &event);
-}
-
 static void
 set_event_tuples(VarveEvent *event, const ReorderBufferChange *change)
 {
@@ -244,7 +207,7 @@ varve_output_emit_change(VarveOutput *output, Relation relation, ReorderBufferCh
 	if (entry->is_transient)
 	{
 		varve_move_flush(output);
-		emit_rewrite(output, relation->rd_rel->relrewrite);
+		varve_rewrite_change(output, relation, change);
 	}
 	else
 	{

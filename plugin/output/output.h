@@ -130,7 +130,7 @@ typedef struct VarveTableBefore
 {
 	Oid relid;
 	Oid file_node;
-	int16 attribute_count;
+	int16 attribute_count; /* that all rows have values of: also since a rewrite with its rows */
 } VarveTableBefore;
 
 typedef struct VarveOutput VarveOutput;
@@ -172,7 +172,7 @@ struct VarveOutput
 	ReorderBufferTXN *subtxn; /* the subtransaction that streamed changes belong to, if known */
 	bool begun;
 	uint32 next_seq;
-	List *rewritten; /* oids of tables whose rewrite was reported */
+	List *rewritten; /* oids of tables whose rewrite was reported without its rows */
 	List *truncated; /* oids of tables that it emptied */
 	int settings_level;
 	VarveTableBefore *tables_before; /* of those that it changed, in order of oid */

@@ -55,9 +55,10 @@ typedef struct VarveRelationEntry
 	TupleConversionMap *to_root;		   /* NULL where the rows are alike */
 	List *partitions;					   /* of a root: oids of what is below it */
 	bool detects_moves;					   /* of a root: see move.c */
-	uint64 rows_in;						   /* the transaction that its rows were last seen in ... */
-	Oid rows_as;						   /* ... and what they were sent as */
-	MemoryContext context;				   /* owns what hangs on the entry */
+	uint64
+		rows_in; /* the transaction that its rows, or a transient heap's, were last seen in ... */
+	Oid rows_as; /* ... and what they were sent as */
+	MemoryContext context; /* owns what hangs on the entry */
 
 	VarveAnnounced announced;
 	uint64 announced_description;

@@ -15,9 +15,8 @@ static_assert(sizeof(VarveTransaction) == sizeof(stream::Transaction));
 static_assert(sizeof(VarveChange) == sizeof(stream::Change));
 static_assert(sizeof(VarveRelationRef) == sizeof(stream::RelationRef));
 static_assert(FLATBUFFERS_LITTLEENDIAN, "structs are copied as they lie in memory");
-static_assert(VARVE_OP_GID == static_cast<int>(stream::Op::MAX));
-static_assert(VARVE_CHANGE_MESSAGE_TRANSACTIONAL ==
-              static_cast<int>(stream::ChangeFlag::MessageTransactional));
+static_assert(VARVE_OP_REWRITE_ROW == static_cast<int>(stream::Op::MAX));
+static_assert(VARVE_CHANGE_REWRITE_ROWS == static_cast<int>(stream::ChangeFlag::RewriteRows));
 static_assert(VARVE_TRANSACTION_ROLLBACK_PREPARED ==
               static_cast<int>(stream::TransactionFlag::RollbackPrepared));
 
