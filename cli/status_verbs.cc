@@ -30,6 +30,19 @@ std::string StatesText(const JsonObject& states) {
   return text.empty() ? "none" : text;
 }
 
+// One a line: what PREPARE TRANSACTION left open.
+std::string PreparedText(const JsonObject& status) {
+  std::string text;
+  for (const std::string_view item : status.Items("prepared")) {
+    const base::Result<JsonObject> prepared = JsonObject::Parse(item);
+    if (!prepared) continue;
+    text += fmt::format("{:<12}{} (xid {}) at {}, {}, {} changes\n", "prepared",
+                        DisplayText(prepared->Text("gid")), prepared->Text("xid"), prepared->Text("position"),
+                        TimeText(prepared->Text("time")), prepared->Text("changes"));
+  }
+  return text;
+}
+
 std::string StatusText(const JsonObject& status) {
   std::string text;
   const auto add = [&text](std::string_view name, const std::string& value) {
@@ -51,6 +64,7 @@ std::string StatusText(const JsonObject& status) {
     add("published", PointText(status.Object("published")));
     add("through", status.Text("published_through"));
     add("first", PointText(status.Object("first")));
+    text += PreparedText(status);
   }
   add("server", status.Text("server_position"));
   add("confirmed", status.Text("confirmed_position"));

@@ -12,6 +12,7 @@
 
 #include "sidecar/history/catalog.h"
 #include "sidecar/history/head_cache.h"
+#include "sidecar/history/staging.h"
 #include "sidecar/history/visibility.h"
 #include "sidecar/model/change.h"
 #include "sidecar/model/row_digest.h"
@@ -42,7 +43,10 @@ class Applier {
   base::Status Append(const model::Batch& batch);
   base::Status Publish();
   base::Status Advance(base::Position through);
+  // What is prepared in a store that was just opened.
+  base::Status LoadStaged() { return staging_.BeginSession(); }
 
+  std::vector<PreparedTransaction> Prepared() const { return staging_.Listed(); }
   uint64_t changes_applied() const { return changes_applied_.load(std::memory_order_relaxed); }
   uint64_t transactions_applied() const { return transactions_applied_.load(std::memory_order_relaxed); }
 
@@ -65,15 +69,24 @@ class Applier {
   };
 
   // apply.cc
-  base::Status CheckKnown(const model::Batch& batch, const model::TransactionPiece& piece,
-                          base::Position position) const;
+  base::Status CheckKnown(const model::TransactionPiece& piece, base::Position position, bool has_rows) const;
   base::Status BeginPiece(const model::TransactionPiece& piece, base::Position position);
-  base::Status AppendPiece(const model::Batch& batch, const model::TransactionPiece& piece);
+  base::Status AppendWhole(const model::Batch& batch, const model::TransactionPiece& piece);
   base::Status ApplyChange(const model::Change& change, RowKeys* keys);
   base::Status ApplyMessage(const model::Change& change, Place place);
   base::Status ApplyTableChange(const model::Change& change, Place place);
   base::Status Commit();
   base::FullXid Widen(uint32_t xid);
+
+  // apply_staged.cc
+  base::Status AppendStaged(const model::Batch& batch, const model::TransactionPiece& piece);
+  base::Status StageChanges(const model::Batch& batch, const model::TransactionPiece& piece);
+  base::Status AbortStaged(const model::TransactionPiece& piece);
+  base::Status CommitStreamed(const model::TransactionPiece& piece);
+  base::Status Prepare(const model::TransactionPiece& piece, std::string_view gid);
+  base::Status EndPrepared(const model::TransactionPiece& piece, std::string_view gid);
+  base::Status ApplyStage(uint64_t stage, const model::TransactionPiece& end);
+  base::Result<store::RelationId> StageRelation(const model::Change& change);
 
   // apply_table.cc
   Table* FindTable(base::TableOid oid);
@@ -117,6 +130,9 @@ class Applier {
   HeadCache heads_;
   store::Batch pending_;
   std::unordered_map<base::TableOid, Table> tables_;
+  Staging staging_;
+  bool preparing_ = false;  // between the pieces of a prepared transaction that is sent whole
+  std::unordered_map<const model::Relation*, store::RelationId> staged_relations_;  // of the batch at hand
   // Known to the catalog; the write that stores them is pending, or was given up with its session.
   std::set<store::RelationId> pending_relations_;
   std::set<store::RelationId> lost_relations_;
@@ -134,6 +150,10 @@ class Applier {
   std::atomic<uint64_t> changes_applied_{0};
   std::atomic<uint64_t> transactions_applied_{0};
 };
+
+// Where the transaction that the piece is of ends, or was prepared.
+base::Position PositionOf(const model::TransactionPiece& piece);
+tl::unexpected<base::Error> OutOfOrder(base::Position position, std::string_view what);
 
 bool HasUnchanged(const std::vector<model::Cell>& cells);
 // Takes from the old row what the new image says is unchanged. True when nothing unchanged is left.

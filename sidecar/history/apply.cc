@@ -16,14 +16,23 @@ using store::Family;
 
 namespace {
 
-constexpr uint8_t kEra = 0;
+bool HasRows(const model::Batch& batch, const model::TransactionPiece& piece) {
+  const auto begin = batch.changes.begin() + static_cast<std::ptrdiff_t>(piece.first_change);
+  return std::any_of(begin, begin + static_cast<std::ptrdiff_t>(piece.count),
+                     [](const model::Change& change) { return model::IsRowChange(change.op); });
+}
+
+}  // namespace
+
+base::Position PositionOf(const model::TransactionPiece& piece) {
+  constexpr uint8_t kEra = 0;
+  return base::Position::Make(kEra, piece.end_lsn);
+}
 
 tl::unexpected<base::Error> OutOfOrder(base::Position position, std::string_view what) {
   return Fail(ErrorCode::kInternal,
               fmt::format("the stream contradicts itself at {}: {}", base::FormatPosition(position), what));
 }
-
-}  // namespace
 
 Applier::Applier(store::Store* store, Catalog* catalog, Visibility* visibility, const ReadPoint& first,
                  const Published& published, uint64_t pending_bytes_max, uint64_t head_cache_bytes_max)
@@ -34,14 +43,18 @@ Applier::Applier(store::Store* store, Catalog* catalog, Visibility* visibility, 
       pending_bytes_max_(pending_bytes_max),
       heads_(store, first.position, head_cache_bytes_max),
       pending_(store),
+      staging_(store),
       published_(published),
       appended_(published) {}
 
 Status Applier::Append(const model::Batch& batch) {
   if (failed_) return Fail(*failed_);
-  for (auto& [oid, table] : tables_) table.seen = nullptr;  // the batch before may be gone
+  // The batch before may be gone.
+  for (auto& [oid, table] : tables_) table.seen = nullptr;
+  staged_relations_.clear();
   for (const model::TransactionPiece& piece : batch.pieces) {
-    const Status status = AppendPiece(batch, piece);
+    const Status status =
+        piece.staged == model::Staged::kNone ? AppendWhole(batch, piece) : AppendStaged(batch, piece);
     if (!status) {
       failed_ = status.error();
       return status;
@@ -52,9 +65,9 @@ Status Applier::Append(const model::Batch& batch) {
 
 // A position at or below the published one was received before, or holds nothing for us: the server said so
 // when it confirmed the position by a keepalive.
-Status Applier::AppendPiece(const model::Batch& batch, const model::TransactionPiece& piece) {
-  const base::Position position = base::Position::Make(kEra, piece.end_lsn);
-  if (position <= published_.through) return CheckKnown(batch, piece, position);
+Status Applier::AppendWhole(const model::Batch& batch, const model::TransactionPiece& piece) {
+  const base::Position position = PositionOf(piece);
+  if (position <= published_.through) return CheckKnown(piece, position, HasRows(batch, piece));
   if (piece.first_change > batch.changes.size() || piece.count > batch.changes.size() - piece.first_change) {
     return OutOfOrder(position, "a transaction reaches beyond the changes of its batch");
   }
@@ -74,14 +87,9 @@ Status Applier::AppendPiece(const model::Batch& batch, const model::TransactionP
 // What comes again must be what came before. It is not when the server was restored from a backup of its
 // files and went on in another way: system and timeline are the same then. Only changes of rows count, for
 // tables may be described again to a new session.
-Status Applier::CheckKnown(const model::Batch& batch, const model::TransactionPiece& piece,
-                           base::Position position) const {
-  if (piece.non_transactional || position <= first_.position) return {};
-  const auto begin = batch.changes.begin() + static_cast<std::ptrdiff_t>(piece.first_change);
-  const bool has_rows =
-      std::any_of(begin, begin + static_cast<std::ptrdiff_t>(piece.count),
-                  [](const model::Change& change) { return model::IsRowChange(change.op); });
-  if (!has_rows) return {};
+Status Applier::CheckKnown(const model::TransactionPiece& piece, base::Position position,
+                           bool has_rows) const {
+  if (piece.non_transactional || position <= first_.position || !has_rows) return {};
   const TransactionReader transactions(store_, nullptr);
   ASSIGN_OR_RETURN(const auto known, transactions.At(position));
   if (known && known->record.xid.xid() == piece.xid && known->record.commit_time == piece.commit_time)

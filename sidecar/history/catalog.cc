@@ -174,6 +174,17 @@ Result<RelationPtr> Catalog::FindRelation(base::RelationVersion version) const {
   return relation;
 }
 
+Result<RelationPtr> Catalog::FindDefinition(store::RelationId id) const {
+  base::MutexLock lock(&mutex_);
+  const auto version = relations_.find(id.version);
+  if (version != relations_.end()) {
+    const auto definition = version->second.find(id.definition);
+    if (definition != version->second.end()) return definition->second;
+  }
+  return Fail(ErrorCode::kInternal, fmt::format("the store lacks definition {} of relation version {:016x}",
+                                                id.definition, id.version.value));
+}
+
 Result<RelationPtr> Catalog::FindRelationAt(base::TableOid table, base::RelationVersion version,
                                             Place place) const {
   RelationPtr relation = VersionAt(table, place);

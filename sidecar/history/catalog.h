@@ -62,6 +62,8 @@ class Catalog {
       EXCLUDES(mutex_);
   // Any definition of the version: what rows look like is the same in all. Errors: kInternal.
   base::Result<RelationPtr> FindRelation(base::RelationVersion version) const EXCLUDES(mutex_);
+  // Errors: kInternal.
+  base::Result<RelationPtr> FindDefinition(store::RelationId id) const EXCLUDES(mutex_);
   // The version as the table's change at the place had it. Errors: kInternal.
   base::Result<RelationPtr> FindRelationAt(base::TableOid table, base::RelationVersion version,
                                            Place place) const EXCLUDES(mutex_);

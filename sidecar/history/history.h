@@ -124,6 +124,15 @@ using RowCallback = std::function<base::Result<bool>(const Row&)>;
 using ChangeCallback = std::function<base::Result<bool>(const ChangeView&)>;
 using TransactionCallback = std::function<base::Result<bool>(const TransactionInfo&)>;
 
+// A transaction that PREPARE TRANSACTION left open.
+struct PreparedTransaction {
+  std::string gid;
+  base::FullXid xid;
+  base::Position position;  // of the PREPARE
+  base::Timestamp time;
+  uint64_t changes = 0;  // of rows
+};
+
 struct StoreStatus {
   bool baseline_complete = false;
   ReadPoint first;      // the first copy
@@ -133,6 +142,7 @@ struct StoreStatus {
   uint64_t store_bytes = 0;
   uint64_t changes_applied = 0;  // since this process opened the store
   uint64_t transactions_applied = 0;
+  std::vector<PreparedTransaction> prepared;  // as of published_through, by position
 };
 
 // The version history of one database: what was copied and received, and what it was at any position.

@@ -81,7 +81,7 @@ Status HistoryImpl::Load() {
     identity_ = std::move(identity);
   }
   StartApplier(PointOf(first), published);
-  return {};
+  return FindApplier()->LoadStaged();
 }
 
 // Of a first copy that was not completed only the identity is of use: it tells whose slot was made.

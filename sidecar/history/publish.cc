@@ -26,14 +26,16 @@ Status Applier::WritePending(store::Durability durability) {
 Status Applier::Publish() {
   if (failed_) return Fail(*failed_);
   Published next = appended_;
-  if (!open_) next.through = std::max(next.through, advance_);
+  if (!open_ && !preparing_) next.through = std::max(next.through, advance_);
   if (next.through == published_.through) return {};
   pending_.Put(Family::kCatalog, store::CatalogKey(store::CatalogTag::kPublished), EncodePublished(next));
   for (const auto& [table, changes] : appended_changes_) {
     pending_.Put(Family::kCatalog, store::ChangesKey(table),
                  store::EncodeNumber(catalog_->Changes(table) + changes));
   }
+  staging_.WriteEnds(&pending_);
   RETURN_IF_ERROR(WritePending(store::Durability::kSynced));
+  staging_.Published();
   for (const auto& [table, changes] : appended_changes_) catalog_->AddChanges(table, changes);
   appended_changes_.clear();
   appended_ = next;
@@ -51,6 +53,7 @@ Status Applier::Advance(base::Position through) {
 Status Applier::BeginSession(base::FullXid xid_epoch_base) {
   if (const auto failure = store_->failure()) return Fail(*failure);
   open_.reset();
+  preparing_ = false;
   pending_.Clear();
   lost_relations_.merge(pending_relations_);
   pending_relations_.clear();
@@ -60,7 +63,8 @@ Status Applier::BeginSession(base::FullXid xid_epoch_base) {
   appended_ = published_;
   advance_ = base::Position{};
   catalog_->DropAbove(published_.through);
-  const Status status = RollBack(store_, published_.through, first_.position);
+  Status status = RollBack(store_, published_.through, first_.position);
+  if (status) status = staging_.BeginSession();
   if (!status) {
     failed_ = status.error();
     return status;

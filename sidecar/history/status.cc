@@ -19,6 +19,7 @@ StoreStatus HistoryImpl::GetStatus() const {
   if (const auto applier = FindApplier()) {
     status.changes_applied = applier->changes_applied();
     status.transactions_applied = applier->transactions_applied();
+    status.prepared = applier->Prepared();
   }
   return status;
 }

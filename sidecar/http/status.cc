@@ -75,6 +75,21 @@ void AppendIdentity(const history::Identity& identity, std::string* out) {
   AppendText("encoding", identity.encoding, out);
 }
 
+// By position, the oldest first: each holds back the server's WAL, and vacuum.
+void AppendPrepared(const std::vector<history::PreparedTransaction>& prepared, std::string* out) {
+  *out += R"(,"prepared":[)";
+  for (const history::PreparedTransaction& transaction : prepared) {
+    *out += out->back() == '[' ? "{" : ",{";
+    AppendText("gid", transaction.gid, out);
+    AppendNumber("xid", transaction.xid.xid(), out);
+    AppendText("position", base::FormatPosition(transaction.position), out);
+    AppendText("time", base::FormatTimestamp(transaction.time), out);
+    AppendNumber("changes", transaction.changes, out);
+    *out += '}';
+  }
+  *out += ']';
+}
+
 void AppendStore(const Context& context, const History& history, std::string* out) {
   const history::StoreStatus store = history.GetStatus();
   AppendNumber("first_copy_complete", store.baseline_complete, out);
@@ -82,6 +97,7 @@ void AppendStore(const Context& context, const History& history, std::string* ou
     *out += R"(,"first":)" + PointJson(store.first);
     *out += R"(,"published":)" + PointJson(store.published);
     AppendText("published_through", base::FormatPosition(store.published_through), out);
+    AppendPrepared(store.prepared, out);
   }
   AppendNumber("store_bytes", store.store_bytes, out);
   AppendNumber("changes_applied", store.changes_applied, out);

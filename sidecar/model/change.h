@@ -31,6 +31,8 @@ enum class Op : uint8_t {
 std::string_view OpName(Op op);
 // Of rows, TRUNCATE included.
 constexpr bool IsRowChange(Op op) { return op <= Op::kTruncate; }
+// What becomes of a table, whatever was said of it before.
+constexpr bool IsDefinition(Op op) { return op >= Op::kRelation && op <= Op::kUntrack; }
 
 // One change; images borrow from the batch that owns it.
 struct Change {

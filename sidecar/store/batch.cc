@@ -32,6 +32,12 @@ void Batch::Delete(Family family, std::string_view key) {
   CHECK(status.ok());
 }
 
+void Batch::DeleteRange(Family family, std::string_view begin, std::string_view end) {
+  CHECK(begin < end);
+  const rocksdb::Status status = writes_->DeleteRange(store_->Handle(family), SliceOf(begin), SliceOf(end));
+  CHECK(status.ok());
+}
+
 void Batch::Clear() { writes_->Clear(); }
 bool Batch::empty() const { return writes_->GetDataSize() <= kEmptyBytes; }
 size_t Batch::bytes() const { return writes_->GetDataSize(); }

@@ -25,6 +25,8 @@ class Batch {
 
   void Put(Family family, std::string_view key, std::string_view value);
   void Delete(Family family, std::string_view key);
+  // Of all keys in [begin, end). REQUIRES: an end.
+  void DeleteRange(Family family, std::string_view begin, std::string_view end);
   void Clear();
 
   bool empty() const;

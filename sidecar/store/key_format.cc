@@ -23,6 +23,7 @@ std::string_view FamilyName(Family family) {
     case Family::kRewind: return "rewind";
     case Family::kKeyframe: return "keyframe";
     case Family::kStaging: return "staging";
+    case Family::kStaged: return "staged";
   }
   CHECK(false);
 }
@@ -196,6 +197,57 @@ std::optional<EventId> ParseEventKey(std::string_view key) {
     return std::nullopt;
   }
   id.kind = static_cast<EventKind>(kind);
+  return id;
+}
+
+std::string StagedKey(StagedTag tag) { return std::string(1, static_cast<char>(tag)); }
+
+std::string StageKey(uint64_t stage) {
+  std::string out = StagedKey(StagedTag::kStage);
+  ByteWriter(&out).U64(stage);
+  return out;
+}
+
+std::string StageKey(uint64_t stage, StagePart part) {
+  std::string out = StageKey(stage);
+  ByteWriter(&out).U8(static_cast<uint8_t>(part));
+  return out;
+}
+
+std::string StageKey(uint64_t stage, StagePart part, uint32_t number) {
+  std::string out = StageKey(stage, part);
+  ByteWriter(&out).U32(number);
+  return out;
+}
+
+std::optional<StageId> ParseStageKey(std::string_view key) {
+  ByteReader reader(key);
+  const uint8_t tag = reader.U8();
+  StageId id;
+  id.stage = reader.U64();
+  const uint8_t part = reader.U8();
+  id.number = reader.U32();
+  if (!reader.AtEnd() || static_cast<char>(tag) != static_cast<char>(StagedTag::kStage)) return std::nullopt;
+  if (part < static_cast<uint8_t>(StagePart::kChange) || part > static_cast<uint8_t>(StagePart::kVoid)) {
+    return std::nullopt;
+  }
+  id.part = static_cast<StagePart>(part);
+  return id;
+}
+
+std::string PreparedKey(uint32_t xid, std::string_view gid) {
+  std::string out = StagedKey(StagedTag::kPrepared);
+  ByteWriter(&out).U32(xid).Raw(gid);
+  return out;
+}
+
+std::optional<PreparedId> ParsePreparedKey(std::string_view key) {
+  ByteReader reader(key);
+  const uint8_t tag = reader.U8();
+  PreparedId id;
+  id.xid = reader.U32();
+  if (!reader.ok() || static_cast<char>(tag) != static_cast<char>(StagedTag::kPrepared)) return std::nullopt;
+  id.gid = reader.Rest();
   return id;
 }
 

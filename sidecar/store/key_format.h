@@ -14,7 +14,7 @@
 // position.
 namespace varve::store {
 
-inline constexpr uint32_t kStoreVersion = 2;
+inline constexpr uint32_t kStoreVersion = 3;
 
 // Column families; their names in the store are FamilyName.
 enum class Family : uint8_t {
@@ -27,8 +27,9 @@ enum class Family : uint8_t {
   kRewind,       // table, key, end position -> VersionRecord: the version that ended there
   kKeyframe,     // table, position, first key -> page
   kStaging,      // table, key -> row image: a first copy that is not finished
+  kStaged,       // StagedTag, ... -> what came of transactions that have not committed
 };
-inline constexpr size_t kFamilyCount = 9;
+inline constexpr size_t kFamilyCount = 10;
 std::string_view FamilyName(Family family);
 
 // First byte of every key of the catalog.
@@ -41,6 +42,19 @@ enum class CatalogTag : char {
   kEvent = 'e',      // table, position, seq, kind -> EventRecord's payload
   kChanges = 'c',    // table -> changes since the first copy
   kTag = 'g',        // name -> ReadPointRecord
+};
+
+// First byte of every key of the family staged.
+enum class StagedTag : char {
+  kPrepared = 'p',  // xid, identifier -> PreparedRecord
+  kStage = 's',     // stage, StagePart, ... -> what that part says
+};
+
+// What there is of one stage: what came of one transaction. Persisted: never renumber.
+enum class StagePart : uint8_t {
+  kChange = 1,      // seq -> StagedChange
+  kDefinition = 2,  // seq -> StagedDefinition: which of the changes say what becomes of a table
+  kVoid = 3,        // xid of a subtransaction that rolled back -> nothing
 };
 
 // What happened to a table as a whole. Persisted: never renumber.
@@ -117,5 +131,25 @@ struct EventId {
   EventKind kind = EventKind::kVersion;
 };
 std::optional<EventId> ParseEventKey(std::string_view key);
+
+// Every transaction that is staged has a stage of its own.
+std::string StageKey(uint64_t stage);
+std::string StageKey(uint64_t stage, StagePart part);
+// `number`: the seq, or the xid of kVoid.
+std::string StageKey(uint64_t stage, StagePart part, uint32_t number);
+struct StageId {
+  uint64_t stage = 0;
+  StagePart part = StagePart::kChange;
+  uint32_t number = 0;
+};
+std::optional<StageId> ParseStageKey(std::string_view key);
+std::string StagedKey(StagedTag tag);
+std::string PreparedKey(uint32_t xid, std::string_view gid);
+struct PreparedId {
+  uint32_t xid = 0;
+  std::string gid;
+  auto operator<=>(const PreparedId&) const = default;
+};
+std::optional<PreparedId> ParsePreparedKey(std::string_view key);
 
 }  // namespace varve::store

@@ -82,7 +82,7 @@ rocksdb::DBOptions MakeDbOptions(const Options& options, const std::shared_ptr<r
 rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, uint64_t memory_bytes,
                                                const std::shared_ptr<rocksdb::Cache>& cache) {
   const bool rows = family == Family::kHead || family == Family::kRewind || family == Family::kLog ||
-                    family == Family::kStaging;
+                    family == Family::kStaging || family == Family::kStaged;
   rocksdb::ColumnFamilyOptions options;
   options.write_buffer_size =
       rows ? std::clamp<size_t>(memory_bytes / 8, kSmallMemtableBytes, kMemtableBytesMax)

@@ -118,6 +118,45 @@ base::Result<EventRecord> DecodeEvent(std::string_view bytes);
 std::string EncodeRelation(const model::Relation& relation);
 base::Result<model::Relation> DecodeRelation(std::string_view bytes);
 
+// One change of a transaction that has not committed. A value, as it came: nothing of it is known to fit.
+struct StagedChange {
+  uint32_t subxid = 0;  // whose it is; the transaction itself outside any subtransaction
+  model::Op op = model::Op::kInsert;
+  base::TableOid table;
+  RelationId relation;  // version 0: none
+  std::string_view new_image;
+  std::string_view old_image;
+  bool old_is_full = false;
+  bool truncate_cascade = false;
+  bool truncate_restart_identity = false;
+  bool message_transactional = false;
+};
+std::string EncodeStagedChange(const StagedChange& record);
+base::Result<StagedChange> DecodeStagedChange(std::string_view bytes);
+
+struct StagedDefinition {
+  uint32_t subxid = 0;
+  model::Op op = model::Op::kRelation;  // or kDrop, kUntrack
+  base::TableOid table;
+  bool operator==(const StagedDefinition&) const = default;
+};
+std::string EncodeStagedDefinition(const StagedDefinition& record);
+base::Result<StagedDefinition> DecodeStagedDefinition(std::string_view bytes);
+
+// A transaction that was prepared, and the stage that has its changes.
+struct PreparedRecord {
+  uint64_t stage = 0;
+  base::FullXid xid;
+  base::Position position;  // end of the PREPARE record
+  base::Timestamp time;     // when it was prepared
+  uint64_t changes = 0;     // of rows, those that rolled back not included
+  // Its PREPARE came at a position that was durable already: it comes again with its end.
+  bool comes_again = false;
+  bool operator==(const PreparedRecord&) const = default;
+};
+std::string EncodePrepared(const PreparedRecord& record);
+base::Result<PreparedRecord> DecodePrepared(std::string_view bytes);
+
 // A plain number: changes of a table, the store version.
 std::string EncodeNumber(uint64_t value);
 base::Result<uint64_t> DecodeNumber(std::string_view bytes);

@@ -229,6 +229,61 @@ TEST_CASE("a log entry has these bytes and reads back") {
   RefusesDamage(bytes, DecodeLog);
 }
 
+TEST_CASE("what is staged has these keys and bytes and reads back") {
+  CHECK(Hex(StageKey(2)) == "730000000000000002");
+  CHECK(Hex(StageKey(2, StagePart::kVoid)) == "73000000000000000203");
+  CHECK(Hex(StageKey(2, StagePart::kChange, 9)) == "7300000000000000020100000009");
+  const auto id = ParseStageKey(StageKey(2, StagePart::kDefinition, 9));
+  REQUIRE(id.has_value());
+  CHECK(id->stage == 2);
+  CHECK(id->part == StagePart::kDefinition);
+  CHECK(id->number == 9);
+  CHECK_FALSE(ParseStageKey(StageKey(2)).has_value());
+  CHECK(Hex(PreparedKey(7, "gid")) == "7000000007676964");
+  CHECK(ParsePreparedKey(PreparedKey(7, "gid")) == PreparedId{7, "gid"});
+  CHECK_FALSE(ParsePreparedKey(StageKey(2)).has_value());
+
+  StagedChange change;
+  change.subxid = 5;
+  change.op = model::Op::kUpdate;
+  change.table = TableOid{1};
+  change.relation = RelationId{RelationVersion{2}, 3};
+  change.new_image = "new";
+  change.old_image = "old";
+  change.old_is_full = true;
+  change.message_transactional = true;
+  const std::string bytes = EncodeStagedChange(change);
+  CHECK(Hex(bytes) ==
+        "01"
+        "09"
+        "00000005"
+        "00000001"
+        "0000000000000002"
+        "0003"
+        "036f6c64"
+        "6e6577");
+  const auto read = DecodeStagedChange(bytes);
+  REQUIRE(read.has_value());
+  CHECK(EncodeStagedChange(*read) == bytes);
+  RefusesDamage(bytes, DecodeStagedChange);
+
+  const StagedDefinition definition{5, model::Op::kDrop, TableOid{1}};
+  CHECK(Hex(EncodeStagedDefinition(definition)) == "000000050600000001");
+  CHECK(DecodeStagedDefinition(EncodeStagedDefinition(definition)).value() == definition);
+  RefusesDamage(EncodeStagedDefinition(definition), DecodeStagedDefinition);
+
+  const PreparedRecord prepared{2, base::FullXid{0x100000007}, Position{9}, base::Timestamp{5}, 4, true};
+  CHECK(Hex(EncodePrepared(prepared)) ==
+        "0000000000000002"
+        "0000000100000007"
+        "0000000000000009"
+        "8000000000000005"
+        "0000000000000004"
+        "01");
+  CHECK(DecodePrepared(EncodePrepared(prepared)).value() == prepared);
+  RefusesDamage(EncodePrepared(prepared), DecodePrepared);
+}
+
 TEST_CASE("transactions have these bytes") {
   TransactionRecord transaction;
   transaction.in_log = true;
