@@ -81,8 +81,10 @@ like($err, qr/HINT:\s+Start varved before/, 'with what to do');
 is(changes(), 1000, 'every change');
 $varve->sql("begin; update item set v = 'w' where id <= $_; commit") for 1 .. 50;
 is(changes(), 1000 + 50 * 51 / 2, 'and again with small transactions behind it');
-is($varve->sql("select count(*) from pg_logical_slot_peek_changes('zmq', null, null, 'publication_names', 'zmq',
-  'format', 'json', 'messages', 'off') where data::jsonb->>'kind' in ('insert', 'update')"),
+is( $varve->sql(<<'SQL'),
+select count(*) from pg_logical_slot_peek_changes('zmq', null, null, 'publication_names', 'zmq',
+  'format', 'json') where data::jsonb->>'kind' in ('insert', 'update')
+SQL
 	1000 + 50 * 51 / 2, 'as many as the stream has');
 
 # --- The reader stops: the walsender waits, and ends when it is told to.
