@@ -122,9 +122,15 @@ varve_flush_write(LogicalDecodingContext *ctx, Size length)
 }
 
 void
+varve_flush_held(void)
+{
+	if (sending.server != NULL && sending.held_bytes > 0)
+		(void)flush_now();
+}
+
+void
 varve_flush_before(const LogicalDecodingContext *ctx, const ReorderBufferTXN *txn)
 {
-	if (sending.ctx == ctx && sending.held_bytes > 0 &&
-		(txn->nentries > SMALL_TRANSACTION_CHANGES || txn->nsubtxns > 0))
-		(void)flush_now();
+	if (sending.ctx == ctx && (txn->nentries > SMALL_TRANSACTION_CHANGES || txn->nsubtxns > 0))
+		varve_flush_held();
 }
