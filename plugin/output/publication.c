@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: PostgreSQL */
 #include "postgres.h"
+#include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/table.h"
+#include "access/transam.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_publication_rel.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -233,6 +238,84 @@ varve_publications_via_root(VarvePublications *publications)
 	return publications->via_root;
 }
 
+/*
+ * The server's own lists look things up, or read pg_class without systable_beginscan, in the middle
+ * of a scan: while a transaction in progress is streamed that is an error (genam.c, bsysscan). So
+ * one scan ends here before the next begins.
+ */
+static List *
+members_of(Oid publication)
+{
+	Relation members = table_open(PublicationRelRelationId, AccessShareLock);
+	List *oids = NIL;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_publication_rel_prpubid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(publication));
+	scan = systable_beginscan(members, PublicationRelPrpubidIndexId, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		oids = lappend_oid(oids, ((Form_pg_publication_rel)GETSTRUCT(tuple))->prrelid);
+	systable_endscan(scan);
+	table_close(members, AccessShareLock);
+	return oids;
+}
+
+/* Tables and partitioned ones that the publication has by their schemas, or because it has all. */
+static List *
+tables_by_schema(const Publication *publication)
+{
+	bool all = publication->alltables;
+	List *schemas = all ? NIL : GetPublicationSchemas(publication->oid);
+	Relation classes;
+	List *oids = NIL;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	if (schemas == NIL && !all)
+		return NIL;
+	classes = table_open(RelationRelationId, AccessShareLock);
+	scan = systable_beginscan(classes, InvalidOid, false, NULL, 0, NULL);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_class form = (Form_pg_class)GETSTRUCT(tuple);
+
+		if ((form->relkind == RELKIND_RELATION || form->relkind == RELKIND_PARTITIONED_TABLE) &&
+			form->relpersistence == RELPERSISTENCE_PERMANENT && form->oid >= FirstNormalObjectId &&
+			(all ? !(publication->pubviaroot && form->relispartition)
+				 : list_member_oid(schemas, form->relnamespace)))
+			oids = lappend_oid(oids, form->oid);
+	}
+	systable_endscan(scan);
+	table_close(classes, AccessShareLock);
+	return oids;
+}
+
+/* What changes name: roots where they are published so, else partitions without partitions. */
+static List *
+expand(const List *tables, bool via_root)
+{
+	List *oids = NIL;
+	const ListCell *cell;
+	ListCell *part;
+
+	foreach (cell, tables)
+	{
+		if (via_root || get_rel_relkind(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE)
+		{
+			oids = lappend_oid(oids, lfirst_oid(cell));
+			continue;
+		}
+		foreach (part, find_all_inheritors(lfirst_oid(cell), NoLock, NULL))
+		{
+			if (get_rel_relkind(lfirst_oid(part)) != RELKIND_PARTITIONED_TABLE)
+				oids = lappend_oid(oids, lfirst_oid(part));
+		}
+	}
+	return oids;
+}
+
 List *
 varve_publications_tables(VarvePublications *publications)
 {
@@ -243,16 +326,10 @@ varve_publications_tables(VarvePublications *publications)
 	foreach (cell, publications->loaded)
 	{
 		const Publication *publication = lfirst(cell);
-		PublicationPartOpt part =
-			publication->pubviaroot ? PUBLICATION_PART_ROOT : PUBLICATION_PART_LEAF;
+		List *tables = publication->alltables ? NIL : members_of(publication->oid);
 
-		if (publication->alltables)
-			oids = list_concat(oids, GetAllTablesPublicationRelations(publication->pubviaroot));
-		else
-		{
-			oids = list_concat(oids, GetPublicationRelations(publication->oid, part));
-			oids = list_concat(oids, GetAllSchemaPublicationRelations(publication->oid, part));
-		}
+		tables = list_concat(tables, tables_by_schema(publication));
+		oids = list_concat(oids, expand(tables, publication->pubviaroot));
 	}
 	return oids;
 }

@@ -103,6 +103,21 @@ insert into live values (100000, 'wakes');
 \! for i in $(seq 300); do grep -q 'varve relations: ' server.log && break; sleep 0.1; done
 \! grep -o 'varve [a-z]* *[a-z]*:' server.log | sort -u
 
+-- DDL that may concern any table, in a transaction in progress, where all tables are published.
+create publication everything for all tables;
+select varve_slot('everything');
+\! timeout 60 pg_recvlogical -d varve_regress --slot everything --start --no-loop -f everything.json -o publication_names=everything -o format=json -o streaming >/dev/null 2>everything.err & echo $! >everything.pid
+begin;
+insert into live select g, repeat('v', 200) from generate_series(200001, 200600) g;
+create schema later;
+insert into live select g, repeat('v', 200) from generate_series(200601, 201200) g;
+\! for i in $(seq 300); do grep -q '"id": 200900,' everything.json 2>/dev/null && break; grep -q ERROR everything.err && break; sleep 0.1; done
+rollback;
+\! grep -o 'ERROR.*' everything.err; grep -c '"id": 200900,' everything.json
+\! kill $(cat everything.pid); for i in $(seq 100); do [ "$(psql -Atq -d varve_regress -c "select active from pg_replication_slots where slot_name = 'everything'")" = f ] && break; sleep 0.1; done
+select pg_drop_replication_slot('everything');
+drop publication everything;
+
 \! kill $(cat live.pid)
 \! for i in $(seq 300); do psql -Atq -d varve_regress -c "select pg_drop_replication_slot('live') where not exists (select from pg_replication_slots where slot_name = 'live' and active)" >/dev/null 2>&1; [ "$(psql -Atq -d varve_regress -c "select count(*) from pg_replication_slots where slot_name = 'live'")" = 0 ] && break; sleep 0.1; done
 select count(*) from pg_replication_slots where slot_name = 'live';
