@@ -27,7 +27,7 @@ Applier::Applier(const ApplierOptions& options, history::History* history, wire:
       identity_(std::move(identity)),
       wake_(std::move(wake)),
       queue_(options.queue_bytes),
-      decoder_(session) {
+      decoder_(session, /*allow_staged=*/true) {
   newest_ = history->GetStatus().published_through;
   confirmed_ = newest_.lsn().value;
 }

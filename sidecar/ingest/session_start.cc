@@ -211,6 +211,8 @@ base::Result<SessionStart::Started> SessionStart::Run() {
                                   {{"publication_names", pg::QuoteIdentifier(params_.options->publication)},
                                    {"transport", "stream"},
                                    {"format", "flatbuffers"},
+                                   {"streaming", "on"},
+                                   {"two_phase", "on"},
                                    {"session", wire::FormatSession(started.session)}}));
   if (!running) return params_.trouble->FromServer(std::move(running).error(), *started.connection);
   return started;

@@ -75,8 +75,8 @@ base::Result<SystemIdentity> IdentifySystem(Connection* connection) {
 }
 
 std::string CreateSlotCommand(std::string_view slot, std::string_view plugin) {
-  return fmt::format("CREATE_REPLICATION_SLOT {} LOGICAL {} (SNAPSHOT 'export')", QuoteIdentifier(slot),
-                     QuoteIdentifier(plugin));
+  return fmt::format("CREATE_REPLICATION_SLOT {} LOGICAL {} (SNAPSHOT 'export', TWO_PHASE true)",
+                     QuoteIdentifier(slot), QuoteIdentifier(plugin));
 }
 
 base::Result<CreatedSlot> ReadCreatedSlot(const Rows& rows) {

@@ -56,7 +56,7 @@ struct SystemIdentity {
 // IDENTIFY_SYSTEM on a replication connection.
 base::Result<SystemIdentity> IdentifySystem(Connection* connection);
 
-// CREATE_REPLICATION_SLOT … LOGICAL … (SNAPSHOT 'export'), to be sent with Connection::Send.
+// CREATE_REPLICATION_SLOT … LOGICAL … (SNAPSHOT 'export', TWO_PHASE true), to be sent with Connection::Send.
 std::string CreateSlotCommand(std::string_view slot, std::string_view plugin);
 struct CreatedSlot {
   base::Lsn consistent_point;

@@ -76,7 +76,7 @@ TEST_CASE("messages that are cut, too long or unknown are named errors") {
 
 TEST_CASE("commands quote what they are given") {
   CHECK(CreateSlotCommand("s\"x", "varve") ==
-        "CREATE_REPLICATION_SLOT \"s\"\"x\" LOGICAL \"varve\" (SNAPSHOT 'export')");
+        "CREATE_REPLICATION_SLOT \"s\"\"x\" LOGICAL \"varve\" (SNAPSHOT 'export', TWO_PHASE true)");
   CHECK(StartReplicationCommand("varve", base::Lsn{0x16B374D848},
                                 {{"publication_names", "o'p\\"}, {"format", "flatbuffers"}}) ==
         "START_REPLICATION SLOT \"varve\" LOGICAL 16/B374D848 "
