@@ -424,7 +424,10 @@ emit_definition(VarveOutput *output, Oid relid, const VarveVisibility *now)
 	}
 	entry = varve_relation_get(output->relations, relation);
 	sent_as = varve_relation_sent_as(entry);
-	lost_values = entry->published && lost_missing_values(output, relation);
+	lost_values =
+		entry->published &&
+		(lost_missing_values(output, relation) ||
+		 (output->staged != NULL && list_member_oid(output->staged->unseen_rewrites, relid)));
 	RelationClose(relation);
 	if (lost_values)
 	{

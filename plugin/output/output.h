@@ -104,6 +104,7 @@ typedef struct VarveStaged
 	bool sent;
 	HTAB *tables;  /* of VarveStagedTable; NULL while it has mentioned none */
 	List *subxids; /* as oids: subtransactions of which something was sent, known by xid only */
+	List *unseen_rewrites; /* oids of tables that were not shown when their rows came */
 } VarveStaged;
 
 /*
@@ -233,10 +234,8 @@ extern void varve_staged_forget_tables(VarveStaged *staged);
 extern void varve_definitions_begin(VarveOutput *output, ReorderBufferTXN *txn);
 extern void varve_definitions_commit(VarveOutput *output, ReorderBufferTXN *txn);
 
-/*
- * definitions.c: a change that is not emitted. Where the table was followed, or would be but for
- * what varve does not support, it is not from here on: UNTRACK.
- */
+/* definitions.c: a change that is not emitted. A table that was followed, or would be but for what
+ * varve does not support, is not from here on: UNTRACK. */
 extern void varve_definitions_unpublished(VarveOutput *output, VarveRelationEntry *entry);
 
 /* definitions.c: UNTRACK, if that was not the last thing that the client was told of it. */

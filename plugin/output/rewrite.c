@@ -65,6 +65,8 @@ static bool
 has_rows(const VarveOutput *output, const VarveRelationEntry *entry, Relation heap, Relation table)
 {
 	return output->options.rewrites && entry->published && entry->root_entry == NULL &&
+		   !(output->staged != NULL &&
+			 list_member_oid(output->staged->unseen_rewrites, entry->relid)) &&
 		   is_described_by(heap, table);
 }
 
@@ -91,6 +93,21 @@ emit_row(VarveOutput *output, VarveRelationEntry *entry, Relation heap, ReorderB
 	varve_emit(output, &event);
 }
 
+/* In a streamed transaction the server may not show the table: emit_definition. It tells of the
+ * rewrite, too, once the table is to be seen. */
+static void
+note_unseen(VarveOutput *output, Oid relid)
+{
+	MemoryContext old_context;
+
+	if (output->staged == NULL)
+		return;
+	old_context = MemoryContextSwitchTo(output->ctx->context);
+	output->staged->unseen_rewrites =
+		list_append_unique_oid(output->staged->unseen_rewrites, relid);
+	MemoryContextSwitchTo(old_context);
+}
+
 void
 varve_rewrite_change(VarveOutput *output, Relation heap, ReorderBufferChange *change)
 {
@@ -98,7 +115,10 @@ varve_rewrite_change(VarveOutput *output, Relation heap, ReorderBufferChange *ch
 	VarveRelationEntry *entry;
 
 	if (!RelationIsValid(table))
+	{
+		note_unseen(output, heap->rd_rel->relrewrite);
 		return;
+	}
 	entry = varve_relation_get(output->relations, table);
 	if (change->action == REORDER_BUFFER_CHANGE_INSERT && has_rows(output, entry, heap, table))
 		emit_row(output, entry, heap, change);

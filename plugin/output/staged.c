@@ -28,6 +28,7 @@ varve_staged_free(ReorderBufferTXN *txn)
 	if (staged->tables != NULL)
 		hash_destroy(staged->tables);
 	list_free(staged->subxids);
+	list_free(staged->unseen_rewrites);
 	pfree(staged);
 	txn->output_plugin_private = NULL;
 }

@@ -116,8 +116,6 @@ insert into big select g, repeat('v', 200) from generate_series(1, 2000) g;
 select pg_replication_slot_advance('rewrites', pg_current_wal_lsn()) is not null as advanced;
 begin;
 savepoint s;
-alter table big alter v type varchar using v || '?';
-rollback to s;
 alter table big alter v type varchar using v || '!';
 update big set v = 'changed' where id = 1;
 commit;
