@@ -43,6 +43,14 @@ std::string PreparedText(const JsonObject& status) {
   return text;
 }
 
+std::string TransportText(const JsonObject& status) {
+  std::string text = status.Text("transport");
+  if (text == "zmq") text += " at " + status.Text("endpoint");
+  if (status.Has("transport_reason")) text += ", since " + status.Text("transport_reason");
+  if (!text.empty()) text += fmt::format("; {} batches received", status.Text("batches_received"));
+  return text;
+}
+
 std::string StatusText(const JsonObject& status) {
   std::string text;
   const auto add = [&text](std::string_view name, const std::string& value) {
@@ -56,6 +64,7 @@ std::string StatusText(const JsonObject& status) {
   add("database", status.Text("database"));
   add("slot", status.Text("slot"));
   add("publication", status.Text("publication"));
+  add("transport", TransportText(status));
   if (status.Text("phase") == "copying") {
     add("first copy",
         fmt::format("{} rows of about {}", status.Text("rows_copied"), status.Text("rows_expected")));

@@ -35,7 +35,7 @@ OWNERS = [
     (re.compile(r"spdlog/"), ["sidecar/base"]),
     (re.compile(r"prometheus/"), ["sidecar/http"]),
     (re.compile(r"xxhash\.h"), ["sidecar/model", "plugin/wire"]),
-    (re.compile(r"zmq\.h|zmq\.hpp"), ["sidecar/bus", "plugin/wire"]),
+    (re.compile(r"zmq\.h|zmq\.hpp"), ["sidecar/bus", "plugin/wire", "tests/support"]),
     (re.compile(r"CLI/"), ["cli", "sidecar/main.cc"]),
     (re.compile(r"tl/expected\.hpp"), ["sidecar/base"]),
     (re.compile(r"catch2/|catch\.hpp"), ["tests/support"]),

@@ -15,6 +15,7 @@
 
 #include <toml++/toml.h>
 
+#include "sidecar/bus/endpoint.h"
 #include "sidecar/config/setting.h"
 #include "sidecar/http/listener.h"
 
@@ -57,7 +58,7 @@ std::string_view TypeName(Kind kind) {
 
 tl::unexpected<base::Error> Unknown(const std::string& where, std::string_view section,
                                     std::string_view key) {
-  if (const auto later = LaterSetting(section, key)) {
+  if (const auto later = LaterSetting(section)) {
     return Fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}.{} {}", where, section, key, *later));
   }
   return Fail(ErrorCode::kInvalidArgument, fmt::format("{}: there is no setting {}.{}; the nearest is {}",
@@ -134,7 +135,7 @@ base::Result<toml::table> ParseText(std::string_view text, const std::string& pa
 
 Status UnknownSection(const std::string& where, std::string_view name, const toml::table& table) {
   const std::string key = table.empty() ? "" : std::string(table.begin()->first.str());
-  if (const auto later = LaterSetting(name, key)) {
+  if (const auto later = LaterSetting(name)) {
     return Fail(ErrorCode::kInvalidArgument, fmt::format("{}: [{}] {}", where, name, *later));
   }
   return Fail(
@@ -226,6 +227,7 @@ base::Result<Config> Make(std::optional<std::string_view> text, const std::strin
     RETURN_IF_ERROR(ApplyFile(*text, path, &config, &problems));
   }
   ApplyEnvironment(environment, &config, &problems);
+  if (config.ingest.endpoint.empty()) config.ingest.endpoint = bus::DefaultEndpoint(config.http.socket);
   const std::string where = config.path.empty() ? "configuration" : config.path;
   // A setting that was written wrong is no missing one.
   if (problems.Outcome()) CheckPresent(config, where, &problems);

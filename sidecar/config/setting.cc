@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "sidecar/bus/endpoint.h"
 #include "sidecar/http/listener.h"
 #include "sidecar/pg/connection.h"
 
@@ -18,14 +19,24 @@ using base::Status;
 
 namespace {
 
-Status ApplyTransport(const Value& value, Config*) {
-  if (value.text == "stream") return {};
-  if (value.text == "zmq") {
+Status ApplyTransport(const Value& value, Config* config) {
+  if (value.text == "auto") {
+    config->ingest.transport = ingest::TransportChoice::kAuto;
+  } else if (value.text == "stream") {
+    config->ingest.transport = ingest::TransportChoice::kStream;
+  } else if (value.text == "zmq") {
+    config->ingest.transport = ingest::TransportChoice::kZmq;
+  } else {
     return Fail(ErrorCode::kInvalidArgument,
-                "the transport zmq is not available in this version: use \"stream\"");
+                fmt::format("the transport is \"auto\", \"stream\" or \"zmq\", not \"{}\"", value.text));
   }
-  return Fail(ErrorCode::kInvalidArgument,
-              fmt::format("the transport is \"stream\", not \"{}\"", value.text));
+  return {};
+}
+
+Status ApplyEndpoint(const Value& value, Config* config) {
+  RETURN_IF_ERROR(bus::CheckEndpoint(value.text));
+  config->ingest.endpoint = value.text;
+  return {};
 }
 
 Status ApplyDsn(const Value& value, Config* config) {
@@ -120,6 +131,7 @@ const Setting kSettings[] = {
     INTEGER("store", "memory_mb", 16, 1 << 20, history.memory_bytes, kMebibyte),
     INTEGER("store", "sync_group_ms", 1, 10'000, ingest.sync_group_ms, 1),
     {"ingest", "transport", Kind::kText, 0, 0, ApplyTransport},
+    {"ingest", "endpoint", Kind::kText, 0, 0, ApplyEndpoint},
     {"http", "socket", Kind::kPath, 0, 0, ApplySocket},
     {"http", "listen", Kind::kText, 0, 0, ApplyListen},
     TEXT("http", "token_file", Kind::kPath, http.token_file),
@@ -204,10 +216,7 @@ std::string NearestSetting(std::string_view section, std::string_view key) {
   return nearest;
 }
 
-std::optional<std::string> LaterSetting(std::string_view section, std::string_view key) {
-  if (section == "ingest" && key == "endpoint") {
-    return "belongs to the transport zmq, which is not available in this version";
-  }
+std::optional<std::string> LaterSetting(std::string_view section) {
   if (section == "query") return "belongs to the SQL interface, which is not available in this version";
   return std::nullopt;
 }

@@ -41,7 +41,7 @@ base::Status Apply(const Setting& setting, const Value& value, Config* config);
 base::Result<Value> ValueFromText(const Setting& setting, const std::string& text);
 // "source.dsn", the setting or section most like what was written.
 std::string NearestSetting(std::string_view section, std::string_view key);
-// Why a setting that later versions have is not known, nothing for any other.
-std::optional<std::string> LaterSetting(std::string_view section, std::string_view key);
+// Why a setting of a section that later versions have is not known, nothing for any other.
+std::optional<std::string> LaterSetting(std::string_view section);
 
 }  // namespace varve::config

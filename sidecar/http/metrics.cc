@@ -78,6 +78,8 @@ void AddIngest(const ingest::IngestStatus& ingest, Families* families) {
              ingest.batches_received);
   AddCounter(families, "varve_received_bytes_total", "Bytes of the plugin's messages received",
              ingest.bytes_received);
+  AddCounter(families, "varve_messages_dropped_total",
+             "Messages at the ingest endpoint that were not of the session", ingest.messages_dropped);
   AddGauge(families, "varve_copy_rows", "Rows of the first copy so far",
            static_cast<double>(ingest.rows_copied));
 }

@@ -53,8 +53,12 @@ void AppendIngest(const ingest::IngestStatus& ingest, std::string* out) {
   if (!ingest.last_error.empty()) AppendText("last_error", ingest.last_error, out);
   if (!ingest.remedy.empty()) AppendText("remedy", ingest.remedy, out);
   AppendNumber("sessions", ingest.sessions, out);
+  if (!ingest.transport.empty()) AppendText("transport", ingest.transport, out);
+  if (!ingest.transport_reason.empty()) AppendText("transport_reason", ingest.transport_reason, out);
+  if (!ingest.endpoint.empty()) AppendText("endpoint", ingest.endpoint, out);
   AppendNumber("batches_received", ingest.batches_received, out);
   AppendNumber("bytes_received", ingest.bytes_received, out);
+  AppendNumber("messages_dropped", ingest.messages_dropped, out);
   if (ingest.server_lsn.value != 0) {
     AppendText("server_position", base::FormatLsn(ingest.server_lsn), out);
     AppendText("server_time", base::FormatTimestamp(ingest.server_time), out);

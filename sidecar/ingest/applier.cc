@@ -37,7 +37,7 @@ void Applier::Start() {
 }
 
 bool Applier::TryPush(Received* item) {
-  const size_t bytes = item->message.empty() ? kKeepaliveBytes : item->buffer.bytes().size();
+  const size_t bytes = item->message.empty() ? kKeepaliveBytes : item->message.size();
   if (queue_.TryPush(item, bytes)) return true;
   // Said before the second try, so that room made in between is not missed.
   receiver_waits_ = true;

@@ -11,6 +11,7 @@
 #include "sidecar/base/bounded_queue.h"
 #include "sidecar/base/mutex.h"
 #include "sidecar/base/result.h"
+#include "sidecar/bus/pull_socket.h"
 #include "sidecar/history/history.h"
 #include "sidecar/pg/connection.h"
 #include "sidecar/wire/decoder.h"
@@ -19,8 +20,9 @@ namespace varve::ingest {
 
 // One thing received, in order: a message of the plugin, or how far the server has come without one.
 struct Received {
-  pg::CopyBuffer buffer;
-  std::string_view message;  // within buffer; empty for a keepalive
+  pg::CopyBuffer buffer;     // transport stream
+  bus::Frame frame;          // transport zmq
+  std::string_view message;  // within one of them; empty for a keepalive
   base::Lsn keepalive_end;
 };
 

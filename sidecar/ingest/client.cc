@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: PostgreSQL
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <random>
 #include <thread>
 #include <utility>
@@ -33,7 +34,10 @@ class Client final : public Ingest {
  public:
   Client(Options options, history::History* history, const base::Clock* clock)
       : options_(std::move(options)), history_(history), clock_(clock), backoff_(std::random_device{}()) {
-    board_.Update([&](IngestStatus* status) { status->slot = options_.slot; });
+    board_.Update([&](IngestStatus* status) {
+      status->slot = options_.slot;
+      if (options_.transport != TransportChoice::kStream) status->endpoint = options_.endpoint;
+    });
   }
   ~Client() override { Stop(); }
 
@@ -57,6 +61,9 @@ class Client final : public Ingest {
   void RunSessions();
   base::Status RunSession();
   base::Status Stream(SessionStart::Started* started);
+  void ShowTransport(const SessionStart::Started& started);
+  // True when the next session may do better at once, without the bus.
+  bool LeaveBus(const base::Error& error);
   // False when ingest has ended for good.
   bool HandleTrouble(const base::Error& error);
   void WatchServer();
@@ -70,6 +77,7 @@ class Client final : public Ingest {
   Waker server_waker_;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> ask_server_ = false;
+  WalEnd wal_end_;
   std::thread session_thread_;
   std::thread server_thread_;
 
@@ -77,6 +85,7 @@ class Client final : public Ingest {
   Trouble trouble_;
   Backoff backoff_;
   bool slot_is_foreign_ = false;
+  std::string bus_failure_;  // why the next session keeps off the bus
   std::string logged_error_;
 
   base::Mutex query_mutex_;
@@ -89,9 +98,18 @@ void Client::RunSessions() {
     board_.SetPhase(Phase::kConnecting);
     const base::Status status = RunSession();
     if (stop_) break;
-    if (!status && !HandleTrouble(status.error())) return;
+    if (status || LeaveBus(status.error())) continue;
+    if (!HandleTrouble(status.error())) return;
   }
   board_.SetPhase(Phase::kStopped);
+}
+
+bool Client::LeaveBus(const base::Error& error) {
+  if (!trouble_.bus_failed() || options_.transport != TransportChoice::kAuto) return false;
+  bus_failure_ = error.message;
+  base::LogWarning("{}; the next session takes changes over the replication connection", error.message);
+  board_.SetTrouble(error.message, trouble_.remedy());
+  return true;
 }
 
 bool Client::HandleTrouble(const base::Error& error) {
@@ -116,7 +134,7 @@ bool Client::HandleTrouble(const base::Error& error) {
 }
 
 base::Status Client::RunSession() {
-  SessionStart start({&options_, history_, &board_, &trouble_, &stop_, &slot_is_foreign_});
+  SessionStart start({&options_, history_, &board_, &trouble_, &stop_, &bus_failure_, &slot_is_foreign_});
   ASSIGN_OR_RETURN(SessionStart::Started started, start.Run());
   board_.Update([](IngestStatus* status) {
     status->phase = Phase::kStreaming;
@@ -125,7 +143,9 @@ base::Status Client::RunSession() {
     ++status->sessions;
   });
   server_waker_.Wake();
-  base::LogInfo("streaming from {}", base::FormatLsn(started.start));
+  ShowTransport(started);
+  // One session is enough to get past what stood in the way.
+  bus_failure_.clear();
   const int64_t started_ms = NowMs();
   base::Status status = Stream(&started);
   if (NowMs() - started_ms >= kHealthyMs) {
@@ -135,11 +155,26 @@ base::Status Client::RunSession() {
   return status;
 }
 
+void Client::ShowTransport(const SessionStart::Started& started) {
+  const bool over_bus = started.transport.bus != nullptr;
+  board_.Update([&](IngestStatus* status) {
+    status->transport = over_bus ? "zmq" : "stream";
+    status->transport_reason = started.transport.reason;
+  });
+  const std::string because =
+      started.transport.reason.empty() ? "" : fmt::format(", since {}", started.transport.reason);
+  base::LogInfo("streaming from {} over {}{}", base::FormatLsn(started.start),
+                over_bus ? options_.endpoint : "the replication connection", because);
+}
+
 base::Status Client::Stream(SessionStart::Started* started) {
   Applier applier({options_.queue_bytes, options_.sync_group_ms, options_.sync_group_bytes}, history_,
                   started->session, started->identity, [this] { waker_.Wake(); });
   applier.Start();
-  Receiver receiver({started->connection.get(), &applier, &board_, &waker_, clock_, &stop_, &ask_server_},
+  std::optional<BusFeed> bus;
+  if (started->transport.bus) bus.emplace(started->transport.bus.get(), started->session);
+  Receiver receiver({started->connection.get(), &applier, &board_, &waker_, clock_, &stop_, &ask_server_,
+                     bus ? &*bus : nullptr, &wal_end_},
                     started->start);
   base::Status received = receiver.Run();
   applier.Stop();
@@ -151,8 +186,11 @@ base::Status Client::Stream(SessionStart::Started* started) {
                            "check that varve.so in the server and varved are of the same version");
   }
   receiver.Close();
-  if (!received) return trouble_.FromServer(std::move(received).error(), *started->connection);
-  return {};
+  if (received) return {};
+  if (receiver.bus_failed()) return trouble_.FromBus(std::move(received).error(), options_.endpoint);
+  const bool over_bus = started->transport.bus != nullptr;
+  if (over_bus && MayBeOfBus(started->connection->last_error())) trouble_.BlameBus();
+  return trouble_.FromServer(std::move(received).error(), *started->connection);
 }
 
 // How far the server really is, which the stream tells only as far as it was decoded.
@@ -172,11 +210,13 @@ base::Result<base::Lsn> Client::AskWalEnd() {
                      pg::Connection::Open({options_.dsn, false, kServerTimeoutMs, &stop_}));
     query_connection_->set_timeout_ms(kServerTimeoutMs);
   }
+  const int64_t asked_ms = NowMs();
   auto lsn = pg::ReadWalEnd(query_connection_.get());
   if (!lsn) {
     query_connection_.reset();
     return lsn;
   }
+  wal_end_.Set(*lsn, asked_ms);
   board_.SawServer(*lsn, clock_->Now());
   return lsn;
 }

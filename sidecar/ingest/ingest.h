@@ -13,10 +13,16 @@
 
 namespace varve::ingest {
 
+// How batches come: over the replication connection, over ZeroMQ where the server sends to our endpoint, or
+// over ZeroMQ and else not at all.
+enum class TransportChoice { kStream, kAuto, kZmq };
+
 struct Options {
   std::string dsn;  // libpq connection string or URI of the database
   std::string publication = "varve";
   std::string slot = "varve";
+  TransportChoice transport = TransportChoice::kStream;
+  std::string endpoint;                           // bus::CheckEndpoint; empty: there is none
   int copy_connections = 2;                       // of the first copy, 1 to 16
   uint64_t queue_bytes = uint64_t{64} << 20;      // received and not yet applied, at most
   int sync_group_ms = 50;                         // a steady stream is made durable at least this often

@@ -52,7 +52,13 @@ base::Status Receiver::Run() {
     if (params_.stop->load()) return {};
     if (params_.applier->failed()) return base::Fail(params_.applier->error());
     if (held_ && params_.applier->TryPush(&*held_)) held_.reset();
-    if (!held_) RETURN_IF_ERROR(ReceiveSome());
+    // Markers are few and small: they are read whether or not there is room.
+    if (params_.bus != nullptr || !held_) RETURN_IF_ERROR(ReceiveCopy());
+    if (params_.bus != nullptr) {
+      base::Status received = ReceiveBus();
+      bus_failed_ = !received;
+      RETURN_IF_ERROR(received);
+    }
     const bool ask = params_.ask_server->exchange(false);
     if (ask || StatusDue()) RETURN_IF_ERROR(SendStatus(ask));
     ASSIGN_OR_RETURN(const bool flushed, params_.connection->Flush());
@@ -60,8 +66,8 @@ base::Status Receiver::Run() {
   }
 }
 
-base::Status Receiver::ReceiveSome() {
-  for (int i = 0; i < kMessagesPerTurn && !held_; ++i) {
+base::Status Receiver::ReceiveCopy() {
+  for (int i = 0; i < kMessagesPerTurn && (params_.bus != nullptr || !held_); ++i) {
     ASSIGN_OR_RETURN(auto buffer, params_.connection->TryReadCopy());
     if (!buffer) return {};
     RETURN_IF_ERROR(Handle(std::move(*buffer)));
@@ -73,35 +79,72 @@ base::Status Receiver::ReceiveSome() {
 
 base::Status Receiver::Handle(pg::CopyBuffer buffer) {
   ASSIGN_OR_RETURN(const auto parsed, pg::ParseReplicationMessage(buffer.bytes()));
-  Received item;
-  base::Lsn end;
-  size_t bytes = 0;
-  if (const auto* data = std::get_if<pg::XLogData>(&parsed)) {
-    end = std::max(data->start, data->end);
-    if (data->payload.empty()) return {};
-    item.message = data->payload;
-    bytes = data->payload.size();
-  } else {
-    const auto& keepalive = std::get<pg::Keepalive>(parsed);
-    end = keepalive.end;
-    // The server holds back further work until it knows that we have seen this.
-    reply_due_ = reply_due_ || keepalive.reply_requested || end > received_;
-    // Positions start again from the slot's restart position in each session.
-    if (end <= keepalive_seen_) return {};
-    keepalive_seen_ = end;
-    item.keepalive_end = end;
-  }
-  item.buffer = std::move(buffer);
+  if (const auto* data = std::get_if<pg::XLogData>(&parsed)) return HandleData(*data, std::move(buffer));
+  HandleKeepalive(std::get<pg::Keepalive>(parsed));
+  return {};
+}
+
+base::Status Receiver::HandleData(const pg::XLogData& data, pg::CopyBuffer buffer) {
+  const base::Lsn end = std::max(data.start, data.end);
   received_ = std::max(received_, end);
-  const base::Timestamp now = params_.clock->Now();
+  params_.board->SawServer(end, params_.clock->Now());
+  if (data.payload.empty()) return {};
+  if (params_.bus != nullptr) return params_.bus->Marker(data.payload);
+  CountBatch(data.payload.size());
+  Received item;
+  item.message = data.payload;
+  item.buffer = std::move(buffer);
+  Push(std::move(item));
+  return {};
+}
+
+void Receiver::HandleKeepalive(const pg::Keepalive& keepalive) {
+  // The server holds back further work until it knows that we have seen this.
+  reply_due_ = reply_due_ || keepalive.reply_requested || keepalive.end > received_;
+  if (params_.bus != nullptr) params_.bus->Keepalive(keepalive.end);
+  // Positions start again from the slot's restart position in each session.
+  if (keepalive.end <= keepalive_seen_) return;
+  keepalive_seen_ = keepalive.end;
+  received_ = std::max(received_, keepalive.end);
+  params_.board->SawServer(keepalive.end, params_.clock->Now());
+  if (params_.bus != nullptr) return;
+  Received item;
+  item.keepalive_end = keepalive.end;
+  Push(std::move(item));
+}
+
+// All that the socket has, for only then it tells when there is more.
+base::Status Receiver::ReceiveBus() {
+  const auto [wal_end, asked_ms] = params_.wal_end->Get();
+  params_.bus->SawWalEnd(wal_end, asked_ms);
+  for (int i = 0; i < kMessagesPerTurn && !held_; ++i) {
+    Received item;
+    ASSIGN_OR_RETURN(const BusFeed::Outcome outcome, params_.bus->Next(NowMs(), &item));
+    if (outcome == BusFeed::Outcome::kNothing) return {};
+    if (outcome == BusFeed::Outcome::kDropped) {
+      params_.board->Update([](IngestStatus* status) { ++status->messages_dropped; });
+      continue;
+    }
+    if (!item.message.empty()) CountBatch(item.message.size());
+    Push(std::move(item));
+  }
+  if (held_) {
+    params_.bus->HoldUp();
+  } else {
+    params_.waker->Wake();
+  }
+  return {};
+}
+
+void Receiver::CountBatch(size_t bytes) {
   params_.board->Update([&](IngestStatus* status) {
-    status->server_lsn = std::max(status->server_lsn, end);
-    status->server_time = now;
-    status->batches_received += bytes > 0 ? 1 : 0;
+    ++status->batches_received;
     status->bytes_received += bytes;
   });
+}
+
+void Receiver::Push(Received item) {
   if (!params_.applier->TryPush(&item)) held_ = std::move(item);
-  return {};
 }
 
 bool Receiver::StatusDue() const {
@@ -113,7 +156,9 @@ bool Receiver::StatusDue() const {
 base::Status Receiver::SendStatus(bool reply_requested) {
   const base::Lsn flush = params_.applier->confirmed();
   received_ = std::max(received_, flush);
-  const auto message = pg::EncodeStandbyStatus({received_, flush, params_.clock->Now(), reply_requested});
+  // What lies behind a batch that does not come is told by a keepalive.
+  const bool wanted = reply_requested || (params_.bus != nullptr && params_.bus->Late(NowMs()));
+  const auto message = pg::EncodeStandbyStatus({received_, flush, params_.clock->Now(), wanted});
   RETURN_IF_ERROR(params_.connection->WriteCopy({message.data(), message.size()}));
   sent_flush_ = flush;
   last_sent_ms_ = NowMs();
@@ -126,20 +171,23 @@ int Receiver::WaitMs() const {
   const int64_t until_status = last_sent_ms_ + kStatusEveryMs - NowMs();
   const base::Lsn confirmed = params_.applier->confirmed();
   int64_t wait_ms = until_status;
-  if (received_ > confirmed) wait_ms = std::min<int64_t>(wait_ms, kOutstandingMs);
+  const bool missing = params_.bus != nullptr && params_.bus->missing();
+  if (received_ > confirmed || missing) wait_ms = std::min<int64_t>(wait_ms, kOutstandingMs);
   if (confirmed > sent_flush_) wait_ms = std::min<int64_t>(wait_ms, kConfirmEveryMs);
   return static_cast<int>(std::max<int64_t>(wait_ms, 0));
 }
 
 base::Status Receiver::Wait(bool flushed) {
-  const short read_events = held_ ? 0 : POLLIN;
-  const short write_events = flushed ? 0 : POLLOUT;
-  pollfd entries[2] = {{params_.connection->socket(), static_cast<short>(read_events | write_events), 0},
-                       {params_.waker->fd(), POLLIN, 0}};
-  if (poll(entries, 2, WaitMs()) < 0) return {};
+  const bool reads_copy = params_.bus != nullptr || !held_;
+  const short events = static_cast<short>((reads_copy ? POLLIN : 0) | (flushed ? 0 : POLLOUT));
+  // A negative descriptor is left out.
+  const int bus = params_.bus != nullptr && !held_ ? params_.bus->fd() : -1;
+  pollfd entries[3] = {
+      {params_.connection->socket(), events, 0}, {params_.waker->fd(), POLLIN, 0}, {bus, POLLIN, 0}};
+  if (poll(entries, 3, WaitMs()) < 0) return {};
   params_.waker->Clear();
   // With a full queue nothing reads the socket, and a poll that reports its end again and again would spin.
-  if (held_ && (entries[0].revents & (POLLHUP | POLLERR)) != 0) {
+  if (!reads_copy && (entries[0].revents & (POLLHUP | POLLERR)) != 0) {
     return base::Fail(ErrorCode::kUnavailable, "the connection to the server is lost");
   }
   return {};

@@ -206,16 +206,27 @@ base::Result<SessionStart::Started> SessionStart::Run() {
   if (!begun) return params_.trouble->FromHistory(std::move(begun).error());
   started.start = params_.history->GetStatus().published_through.lsn();
   ASSIGN_OR_RETURN(started.session, NewSession());
-  base::Status running = started.connection->StartCopyBoth(
-      pg::StartReplicationCommand(params_.options->slot, started.start,
+  // Read anew: a first copy may have taken long.
+  ASSIGN_OR_RETURN(const pg::ServerSettings now, pg::ReadServerSettings(control.get()));
+  ASSIGN_OR_RETURN(started.transport,
+                   ChooseTransport(*params_.options, now, *params_.bus_failure, params_.trouble));
+  RETURN_IF_ERROR(StartReplication(&started));
+  return started;
+}
+
+base::Status SessionStart::StartReplication(Started* started) {
+  const bool over_bus = started->transport.bus != nullptr;
+  base::Status running = started->connection->StartCopyBoth(
+      pg::StartReplicationCommand(params_.options->slot, started->start,
                                   {{"publication_names", pg::QuoteIdentifier(params_.options->publication)},
-                                   {"transport", "stream"},
+                                   {"transport", over_bus ? "zmq" : "stream"},
                                    {"format", "flatbuffers"},
                                    {"streaming", "on"},
                                    {"two_phase", "on"},
-                                   {"session", wire::FormatSession(started.session)}}));
-  if (!running) return params_.trouble->FromServer(std::move(running).error(), *started.connection);
-  return started;
+                                   {"session", wire::FormatSession(started->session)}}));
+  if (running) return {};
+  if (over_bus && MayBeOfBus(started->connection->last_error())) params_.trouble->BlameBus();
+  return params_.trouble->FromServer(std::move(running).error(), *started->connection);
 }
 
 }  // namespace varve::ingest

@@ -9,6 +9,7 @@
 #include "sidecar/history/history.h"
 #include "sidecar/ingest/ingest.h"
 #include "sidecar/ingest/status_board.h"
+#include "sidecar/ingest/transport.h"
 #include "sidecar/ingest/trouble.h"
 #include "sidecar/pg/connection.h"
 #include "sidecar/pg/replication.h"
@@ -47,13 +48,15 @@ class SessionStart {
     StatusBoard* board = nullptr;
     Trouble* trouble = nullptr;
     const std::atomic<bool>* stop = nullptr;
-    bool* slot_is_foreign = nullptr;  // kept over attempts: see FirstCopy::slot_is_foreign
+    const std::string* bus_failure = nullptr;  // of the session before; empty: there was none
+    bool* slot_is_foreign = nullptr;           // kept over attempts: see FirstCopy::slot_is_foreign
   };
   struct Started {
     std::unique_ptr<pg::Connection> connection;  // in COPY BOTH state
     wire::SessionId session;
     history::Identity identity;
     base::Lsn start;
+    Transport transport;
   };
 
   explicit SessionStart(const Params& params) : params_(params) {}
@@ -63,6 +66,7 @@ class SessionStart {
  private:
   base::Result<std::unique_ptr<pg::Connection>> Connect(bool replication);
   base::Result<SessionFacts> ReadFacts(pg::Connection* control, pg::Connection* replication);
+  base::Status StartReplication(Started* started);
   base::Status MakeFirstCopy(const SessionFacts& facts, pg::Connection* control, pg::Connection* replication);
   history::Identity IdentityOf(const SessionFacts& facts) const;
 

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace varve::ingest {
 
 using base::ErrorCode;
@@ -34,6 +36,14 @@ tl::unexpected<base::Error> Trouble::FromOpen(base::Error error, const pg::OpenF
   remedy_ = pg::RemedyFor(failure.error, failure.user, failure.database);
   if (remedy_.empty()) remedy_ = "check that PostgreSQL runs and that [source] dsn names it";
   permanent_ = pg::IsPermanent(failure.error.sqlstate);
+  return base::Fail(std::move(error));
+}
+
+tl::unexpected<base::Error> Trouble::FromBus(base::Error error, const std::string& endpoint) {
+  bus_failed_ = true;
+  permanent_ = false;
+  error.message += fmt::format(" ({})", endpoint);
+  remedy_ = "see that nothing else uses that socket; or set transport = \"stream\" in [ingest]";
   return base::Fail(std::move(error));
 }
 

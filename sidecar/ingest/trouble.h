@@ -23,6 +23,9 @@ class Trouble {
   // An error of the server, or of a connection that could not be opened.
   tl::unexpected<base::Error> FromServer(base::Error error, const pg::Connection& connection);
   tl::unexpected<base::Error> FromOpen(base::Error error, const pg::OpenFailure& failure);
+  // The bus failed: over the stream the next session may do better.
+  tl::unexpected<base::Error> FromBus(base::Error error, const std::string& endpoint);
+  void BlameBus() { bus_failed_ = true; }
   // A writing method of the history failed.
   tl::unexpected<base::Error> FromHistory(base::Error error);
   // The first failed finding, if any.
@@ -31,11 +34,13 @@ class Trouble {
   const std::string& remedy() const { return remedy_; }
   bool permanent() const { return permanent_; }
   bool store_failed() const { return store_failed_; }
+  bool bus_failed() const { return bus_failed_; }
 
  private:
   std::string remedy_;
   bool permanent_ = false;
   bool store_failed_ = false;
+  bool bus_failed_ = false;
 };
 
 // True for the codes after which a history must be closed and opened again.

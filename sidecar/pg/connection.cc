@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: PostgreSQL
 #include "sidecar/pg/connection.h"
 
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -332,5 +334,30 @@ std::string Connection::Parameter(const char* name) const {
 std::string Connection::database() const { return TrimLine(PQdb(connection_)); }
 std::string Connection::user() const { return TrimLine(PQuser(connection_)); }
 std::string Connection::host() const { return TrimLine(PQhost(connection_)); }
+
+bool Connection::shares_machine() const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (getpeername(socket(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return false;
+  if (address.ss_family == AF_UNIX) return true;
+  if (address.ss_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(&address);
+    return (ntohl(v4->sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
+  }
+  if (address.ss_family != AF_INET6) return false;
+  return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr);
+}
+
+std::optional<uint32_t> Connection::server_user() const {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  sockaddr_storage address{};
+  socklen_t address_size = sizeof(address);
+  if (getpeername(socket(), reinterpret_cast<sockaddr*>(&address), &address_size) != 0 ||
+      address.ss_family != AF_UNIX || getsockopt(socket(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return std::nullopt;
+  }
+  return peer.uid;
+}
 
 }  // namespace varve::pg

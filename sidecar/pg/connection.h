@@ -118,6 +118,10 @@ class Connection {
   std::string database() const;
   std::string user() const;
   std::string host() const;
+  // Whether it leads through a Unix socket or the loopback interface.
+  bool shares_machine() const;
+  // The user that the server's process has; known of a Unix socket.
+  std::optional<uint32_t> server_user() const;
   const ServerError& last_error() const { return last_error_; }
 
  private:

@@ -24,7 +24,9 @@ select current_setting('server_version_num'), current_setting('server_version'),
        (select split_part(setting, ',', 1) from pg_catalog.pg_settings
         where name = 'unix_socket_directories'),
        r.rolsuper, r.rolreplication or r.rolsuper,
-       has_database_privilege(current_database(), 'create'), pg_is_in_recovery()
+       has_database_privilege(current_database(), 'create'), pg_is_in_recovery(),
+       current_setting('varve.ingest_endpoint', true),
+       (select oid from pg_catalog.pg_database where datname = current_database())
 from pg_catalog.pg_roles r where r.rolname = current_user)";
 
 // The columns that ReadTables reads, for pg_class c and its namespace n.
@@ -119,6 +121,10 @@ base::Result<ServerSettings> ReadServerSettings(Connection* connection) {
   settings.has_replication = rows.Bool(0, 15);
   settings.can_create_in_database = rows.Bool(0, 16);
   settings.in_recovery = rows.Bool(0, 17);
+  settings.ingest_endpoint = rows.Text(0, 18);
+  settings.database_oid = static_cast<uint32_t>(rows.Int(0, 19));
+  settings.shares_machine = connection->shares_machine();
+  settings.server_user = connection->server_user();
   return settings;
 }
 

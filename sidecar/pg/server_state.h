@@ -34,6 +34,11 @@ struct ServerSettings {
   bool has_replication = false;
   bool can_create_in_database = false;
   bool in_recovery = false;
+  // As the configuration file has it, also in a session without the library.
+  std::string ingest_endpoint;
+  uint32_t database_oid = 0;
+  bool shares_machine = false;          // as far as the connection shows
+  std::optional<uint32_t> server_user;  // the id of the operating system's user that runs it
 };
 base::Result<ServerSettings> ReadServerSettings(Connection* connection);
 

@@ -175,6 +175,7 @@ class Cluster:
             "autovacuum_naptime": "10s",
         }
         if with_plugin:
+            chosen["varve.ingest_endpoint"] = f"ipc://{self.path('run', 'ingest.sock')}"
             chosen["dynamic_library_path"] = f"{self.path('lib')}:$libdir"
             major, minor = _server_version(self.bindir)
             if minor >= ALLOW_LIST_SINCE.get(major, 0):

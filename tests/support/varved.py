@@ -47,6 +47,8 @@ class Varved:
         self.config = cluster.path(f"{name}.varved.toml")
         self.pid_file = cluster.path(f"{name}.varved.pid")
         self.process = None
+        # For runs both ways: stream, zmq or auto; else the default.
+        transport = os.environ.get("VARVE_TEST_TRANSPORT")
         data = cluster.path(f"store-{name}")
         os.makedirs(data, exist_ok=True)
         give_to_server_user(data)
@@ -68,6 +70,8 @@ socket = "{self.socket}"
 level = "{log_level}"
 """
             )
+            if transport:
+                file.write(f'\n[ingest]\ntransport = "{transport}"\n')
 
     @classmethod
     def attach(cls, cluster, name="main"):

@@ -29,12 +29,14 @@ sub new
 {
 	my ($class, %options) = @_;
 	my $name = $options{name} // 'main';
+	my $dir = PostgreSQL::Test::Utils::tempdir_short();
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	$node->init(allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C.UTF-8' ]);
 	$node->append_conf('postgresql.conf', <<"CONF");
 max_connections = 40
 dynamic_library_path = '$ENV{VARVE_LIB}:\$libdir'
 timezone = 'America/St_Johns'
+varve.ingest_endpoint = 'ipc://$dir/ingest.sock'
 CONF
 	$node->append_conf('postgresql.conf', "output_plugin_libraries = 'pgoutput, test_decoding, varve'\n")
 	  if has_allow_list() && ($options{plugin} // 1);
@@ -42,7 +44,7 @@ CONF
 	my $self = bless {
 		node   => $node,
 		name   => $name,
-		dir    => PostgreSQL::Test::Utils::tempdir_short(),
+		dir    => $dir,
 		log    => "$PostgreSQL::Test::Utils::log_path/varved_$name.log",
 		starts => 0,
 		dbname => 'postgres',
@@ -73,6 +75,7 @@ sub write_config
 		store  => [ qq(data_dir = "$self->{dir}/data") ],
 		http   => [ 'socket = "' . $self->socket . '"' ],
 		log    => ['level = "debug"']);
+	push @{ $sections{ingest} }, qq(transport = "$ENV{VARVE_TEST_TRANSPORT}") if $ENV{VARVE_TEST_TRANSPORT};
 	for my $section (keys %more)
 	{
 		push @{ $sections{$section} }, @{ $more{$section} };

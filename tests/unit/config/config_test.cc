@@ -158,10 +158,25 @@ TEST_CASE("the token file is looked at for varved only") {
 }
 
 TEST_CASE("settings of later versions say so") {
-  CHECK(Has(Bad(kSource + "[ingest]\ntransport = \"zmq\"\n"), "zmq is not available in this version"));
-  CHECK(Has(Bad(kSource + "[ingest]\nendpoint = \"ipc:///x\"\n"), "not available in this version"));
   CHECK(Has(Bad(kSource + "[query]\nsocket = \"/x\"\n"), "not available in this version"));
-  CHECK(Has(Bad(kSource + "[ingest]\ntransport = \"tcp\"\n"), "\"stream\", not \"tcp\""));
+}
+
+TEST_CASE("changes are taken beside the HTTP socket unless an endpoint is named") {
+  CHECK(Good(kSource).ingest.endpoint == "ipc:///run/varve/main/ingest.sock");
+  const std::string named = kSource + "[ingest]\ntransport = \"zmq\"\nendpoint = \"ipc:///tmp/x/y\"\n";
+  CHECK(Good(named).ingest.endpoint == "ipc:///tmp/x/y");
+  CHECK(Good(named).ingest.transport == ingest::TransportChoice::kZmq);
+  CHECK(Good(kSource + "[ingest]\ntransport = \"stream\"\n").ingest.transport ==
+        ingest::TransportChoice::kStream);
+  CHECK(Has(Bad(kSource + "[ingest]\ntransport = \"tcp\"\n"), "\"stream\" or \"zmq\", not \"tcp\""));
+  for (const char* wrong : {"tcp://127.0.0.1:1", "ipc://relative", "ipc:///ends/with/", "/plain/path"}) {
+    INFO(wrong);
+    CHECK(Has(Bad(kSource + "[ingest]\nendpoint = \"" + wrong + "\"\n"), "ipc:// and an absolute path"));
+  }
+  CHECK(Has(Bad(kSource + "[ingest]\nendpoint = \"ipc:///" + std::string(107, 'x') + "\"\n"),
+            "108 bytes, at most 107"));
+  const std::string deep = "/" + std::string(99, 'x') + "/s";
+  CHECK(Good(kSource + "[http]\nsocket = \"" + deep + "\"\n").ingest.endpoint.empty());
 }
 
 TEST_CASE("the environment wins over the file") {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tests/support/catch.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/history/stream.h"
-#include "tests/unit/store/temporary_directory.h"
 
 namespace varve::test {
 

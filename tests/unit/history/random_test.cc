@@ -3,8 +3,8 @@
 #include <set>
 
 #include "tests/support/catch.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/history/reference_model.h"
-#include "tests/unit/store/temporary_directory.h"
 
 // Random histories against a model that keeps every version of everything in full. Every read verb is asked
 // at every position. The seed is printed with each failure.

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "tests/support/catch.h"
-#include "tests/unit/store/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace varve::store {
 namespace {
