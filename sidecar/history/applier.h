@@ -21,6 +21,14 @@
 
 namespace varve::history {
 
+// A rewrite whose rows are arriving: what the table then has.
+struct OpenRewrite {
+  uint64_t rows = 0;
+  uint64_t key_sum = 0;  // of the hashes of their keys
+  // Of rows from before it, by their version; null where those cannot be shown under the new one.
+  std::map<base::RelationVersion, std::shared_ptr<const Projection>> projections;
+};
+
 // The transaction that has begun and is not whole yet. (Not a member: clang 14 cannot make an optional of a
 // member with initialisers.)
 struct OpenTransaction {
@@ -29,6 +37,7 @@ struct OpenTransaction {
   uint32_t xid = 0;
   uint32_t next_seq = 0;
   std::map<base::TableOid, uint64_t> changes;  // of all tables, applied or not
+  std::map<base::TableOid, OpenRewrite> rewrites;
 };
 
 // Turns batches into writes: heads, rewinds, log, timelines, transactions. What it writes carries a position
@@ -118,6 +127,18 @@ class Applier {
   base::Status MakeBagKeys(const model::Change& change, Place place, const Table& table, RowKeys* keys);
   base::Result<uint32_t> CountSameRows(const model::Change& change, Place place, const Table& table,
                                        std::string_view prefix, const std::vector<model::Cell>& cells);
+
+  // apply_rewrite.cc
+  base::Status BeginRewrite(const model::Change& change, Place place, Table* table);
+  base::Status ApplyRewriteRow(const model::Change& change, Place place, RowKeys* keys, Table* table);
+  // Other changes of the table end a rewrite, and so does the transaction.
+  base::Status EndRewrite(base::TableOid oid);
+  base::Status EndRewrites();
+  // Whether the row is as it was, read under the version of the change.
+  base::Result<bool> IsSameRow(const model::Change& change, const store::VersionRecord& before,
+                               OpenRewrite* rewrite);
+  // Whether the rows that came are those that are there.
+  base::Result<bool> AreAllRows(base::TableOid oid, const Table& table, const OpenRewrite& rewrite);
 
   // publish.cc
   base::Status WritePending(store::Durability durability);

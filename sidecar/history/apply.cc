@@ -22,6 +22,11 @@ bool HasRows(const model::Batch& batch, const model::TransactionPiece& piece) {
                      [](const model::Change& change) { return model::IsRowChange(change.op); });
 }
 
+// A function in USING may change other tables between the rows; a streamed transaction tells of its tables.
+bool EndsRewrite(model::Op op) {
+  return op == model::Op::kRewrite || (model::IsRowChange(op) && op != model::Op::kRewriteRow);
+}
+
 }  // namespace
 
 base::Position PositionOf(const model::TransactionPiece& piece) {
@@ -129,6 +134,7 @@ Status Applier::ApplyChange(const model::Change& change, RowKeys* keys) {
     return OutOfOrder(place.position,
                       fmt::format("change {} comes after change {}", change.seq.value, open_->next_seq - 1));
   }
+  if (!open_->rewrites.empty() && EndsRewrite(change.op)) RETURN_IF_ERROR(EndRewrite(change.table));
   open_->next_seq = change.seq.value + 1;
   changes_applied_.fetch_add(1, std::memory_order_relaxed);
   switch (change.op) {
@@ -141,6 +147,11 @@ Status Applier::ApplyChange(const model::Change& change, RowKeys* keys) {
       ++open_->changes[change.table];
       if (!table->applies) return {};
       return ApplyRow(change, place, keys, *table);
+    }
+    case model::Op::kRewriteRow: {
+      Table* table = FindTable(change.table);
+      RETURN_IF_ERROR(NoteVersion(change, place, table));
+      return table->applies ? ApplyRewriteRow(change, place, keys, table) : Status();
     }
     case model::Op::kTruncate:
     case model::Op::kRelation:
@@ -175,13 +186,11 @@ Status Applier::ApplyTableChange(const model::Change& change, Place place) {
   Table* table = FindTable(change.table);
   RETURN_IF_ERROR(NoteVersion(change, place, table));
   if (change.op == model::Op::kTruncate) return ApplyTruncate(change, place, table);
-  if (change.op == model::Op::kRewrite && table->applies) {
-    AddEvent(change.table, table, TableEvent{place, EventKind::kRewrite, {}, 0, {}});
-  }
-  return {};
+  return change.op == model::Op::kRewrite && table->applies ? BeginRewrite(change, place, table) : Status();
 }
 
 Status Applier::Commit() {
+  RETURN_IF_ERROR(EndRewrites());
   store::TransactionRecord& record = open_->record;
   ReadPoint point{open_->position, record.commit_time, std::nullopt};
   appended_.through = open_->position;

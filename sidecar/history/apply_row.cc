@@ -25,9 +25,7 @@ namespace {
 // The code of a Contradiction inside the applier, which tells it from a failure of the store.
 constexpr ErrorCode kContradicts = ErrorCode::kConflict;
 
-bool IsRow(model::Op op) {
-  return op == model::Op::kInsert || op == model::Op::kUpdate || op == model::Op::kDelete;
-}
+bool IsRow(model::Op op) { return model::IsRowChange(op) && op != model::Op::kTruncate; }
 
 // Leaves only the values of columns that both versions have with values that read alike.
 void ForgetOtherTypes(const model::Relation& from, const model::Relation& to,

@@ -69,6 +69,7 @@ Status Applier::StageChanges(const model::Batch& batch, const model::Transaction
     staged.truncate_cascade = change.truncate_cascade;
     staged.truncate_restart_identity = change.truncate_restart_identity;
     staged.message_transactional = change.message_transactional;
+    staged.rewrite_rows = change.rewrite_rows;
     Staging::Add(stage, change.seq, staged, &pending_);
     if (pending_.bytes() + heads_.dirty_bytes() > pending_bytes_max_) {
       RETURN_IF_ERROR(WritePending(store::Durability::kBuffered));

@@ -9,6 +9,7 @@
 #include "sidecar/history/bag.h"
 #include "sidecar/history/projection.h"
 #include "sidecar/history/step_reader.h"
+#include "sidecar/types/key.h"
 
 namespace varve::history {
 
@@ -35,7 +36,8 @@ std::string KeyDifference(const model::Relation& before, const model::Relation& 
   }
   const bool same = std::equal(old_key.begin(), old_key.end(), new_key.begin(), new_key.end(),
                                [&](const model::Column* a, const model::Column* b) {
-                                 return a->attnum == b->attnum && IsReadable(before, *a, after, *b);
+                                 return a->attnum == b->attnum &&
+                                        (IsReadable(before, *a, after, *b) || types::AreIntegers(*a, *b));
                                });
   return same ? std::string() : "its key changed to other columns or another type";
 }

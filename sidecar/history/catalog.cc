@@ -257,22 +257,36 @@ model::RowDefaults Catalog::DefaultsOfOlderRows(base::TableOid table, uint16_t a
   return defaults;
 }
 
-Result<std::shared_ptr<const Projection>> Catalog::Project(base::TableOid table, base::RelationVersion from,
-                                                           const RelationPtr& to) const {
+Result<Catalog::Origin> Catalog::OriginOf(base::TableOid table, base::RelationVersion from,
+                                          const model::Relation& to) const {
   base::MutexLock lock(&mutex_);
-  RelationPtr source = RelationLocked(from);
+  Origin origin;
+  origin.relation = RelationLocked(from);
   const Table* found = TableLocked(table);
-  if (source == nullptr || found == nullptr || source->oid != table) {
+  if (origin.relation == nullptr || found == nullptr || origin.relation->oid != table) {
     return Fail(ErrorCode::kInternal, fmt::format("the store lacks relation version {:016x} of {}",
-                                                  from.value, to->QualifiedName()));
+                                                  from.value, to.QualifiedName()));
   }
-  std::map<uint16_t, RelationPtr> first;
-  for (const model::Column& column : to->columns) {
-    if (source->FindAttnum(column.attnum) == nullptr) {
-      first[column.attnum] = FirstWithLocked(*found, column.attnum);
+  for (const model::Column& column : to.columns) {
+    if (origin.relation->FindAttnum(column.attnum) == nullptr) {
+      origin.first_with[column.attnum] = FirstWithLocked(*found, column.attnum);
     }
   }
-  return Projection::Make(std::move(source), to, [&](uint16_t attnum) { return first[attnum]; });
+  return origin;
+}
+
+Result<std::shared_ptr<const Projection>> Catalog::Project(base::TableOid table, base::RelationVersion from,
+                                                           const RelationPtr& to) const {
+  ASSIGN_OR_RETURN(Origin origin, OriginOf(table, from, *to));
+  return Projection::Make(std::move(origin.relation), to,
+                          [&](uint16_t attnum) { return origin.first_with[attnum]; });
+}
+
+Result<RelationPtr> Catalog::AsWritten(base::TableOid table, base::RelationVersion from,
+                                       const RelationPtr& to) const {
+  ASSIGN_OR_RETURN(Origin origin, OriginOf(table, from, *to));
+  return Projection::AsWritten(*origin.relation, *to,
+                               [&](uint16_t attnum) { return origin.first_with[attnum]; });
 }
 
 std::optional<Place> Catalog::FirstTruncateAfter(base::TableOid table, Place place) const {

@@ -75,6 +75,9 @@ class Catalog {
   // Errors: kSchemaChanged, kInternal.
   base::Result<std::shared_ptr<const Projection>> Project(base::TableOid table, base::RelationVersion from,
                                                           const RelationPtr& to) const EXCLUDES(mutex_);
+  // `to` with the columns in which rows of `from` cannot be shown as they were then. Errors: kInternal.
+  base::Result<RelationPtr> AsWritten(base::TableOid table, base::RelationVersion from,
+                                      const RelationPtr& to) const EXCLUDES(mutex_);
   std::optional<Place> FirstTruncateAfter(base::TableOid table, Place place) const EXCLUDES(mutex_);
   // The first event at or before the position that ended what is known of the rows.
   std::optional<TableEvent> StopAt(base::TableOid table, base::Position position) const EXCLUDES(mutex_);
@@ -101,6 +104,13 @@ class Catalog {
   const Table* TableLocked(base::TableOid table) const REQUIRES(mutex_);
   std::string NameNowLocked(const std::string& once, base::Position published) const REQUIRES(mutex_);
   RelationPtr FirstWithLocked(const Table& table, uint16_t attnum) const REQUIRES(mutex_);
+  // A version of the table, and of each column of `to` that it lacks the first version with it.
+  struct Origin {
+    RelationPtr relation;
+    std::map<uint16_t, RelationPtr> first_with;
+  };
+  base::Result<Origin> OriginOf(base::TableOid table, base::RelationVersion from,
+                                const model::Relation& to) const EXCLUDES(mutex_);
   std::string NameLocked(base::TableOid oid, const Table& table, base::Position position) const
       REQUIRES(mutex_);
   TableInfo InfoLocked(base::TableOid oid, const Table& table, base::Position first,

@@ -70,6 +70,32 @@ base::Result<std::shared_ptr<const Projection>> Projection::Make(std::shared_ptr
   return std::shared_ptr<const Projection>(std::move(projection));
 }
 
+std::shared_ptr<const model::Relation> Projection::AsWritten(const model::Relation& from,
+                                                             const model::Relation& to,
+                                                             const FirstWith& first_with) {
+  auto mixed = std::make_shared<model::Relation>(to);
+  mixed->version = {};
+  for (model::Column& column : mixed->columns) {
+    const model::Relation* origin = &from;
+    std::shared_ptr<const model::Relation> first;
+    if (from.FindAttnum(column.attnum) == nullptr) {
+      first = first_with(column.attnum);
+      origin = first.get();
+    }
+    const model::Column* source = origin == nullptr ? nullptr : origin->FindAttnum(column.attnum);
+    if (source == nullptr || IsReadable(*origin, *source, to, column)) continue;
+    column.type_oid = source->type_oid;
+    column.base_type_oid = source->base_type_oid;
+    column.typmod = source->typmod;
+    column.form = source->form;
+    column.width = source->width;
+    for (const model::Type& type : origin->types) {
+      if (mixed->FindType(type.oid) == nullptr) mixed->types.push_back(type);
+    }
+  }
+  return mixed;
+}
+
 void Projection::Apply(const std::vector<model::Cell>& in, std::vector<model::Cell>* out) const {
   out->assign(to_->attribute_count, model::Cell{});
   for (const Step& step : steps_) {

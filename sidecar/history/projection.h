@@ -29,6 +29,11 @@ class Projection {
                                                               std::shared_ptr<const model::Relation> to,
                                                               const FirstWith& first_with);
 
+  // `to` with the columns that Make refuses as they were in `from`: what a row written then has under it.
+  static std::shared_ptr<const model::Relation> AsWritten(const model::Relation& from,
+                                                          const model::Relation& to,
+                                                          const FirstWith& first_with);
+
   const model::Relation& from() const { return *from_; }
   const model::Relation& to() const { return *to_; }
   // `out` borrows from `in`'s values and from this projection.

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sidecar/history/catalog.h"
@@ -44,18 +45,26 @@ class RowPainter {
  public:
   explicit RowPainter(const Catalog* catalog) : catalog_(catalog) {}
 
-  // Fills `shown` with the row under `target`; under its own version when the type of a column changed in
-  // between, for old values are shown as what they were. `shown` borrows from the image and from this
-  // painter. Errors: kInternal.
+  // Fills `shown` with the row under `target`, where columns whose type changed in between stay what they
+  // were: under a relation of its own then. Where labels of an enum or fields of a composite type changed, it
+  // is the version it was written under. `shown` borrows from the image and from this painter. Errors:
+  // kInternal.
   base::Status Paint(base::TableOid table, const RelationPtr& target, base::RelationVersion version,
                      std::string_view image, base::Position since, ShownRow* shown);
 
  private:
+  base::Status Map(base::TableOid table, const RelationPtr& target, base::RelationVersion version,
+                   std::string_view image, ShownRow* shown);
+  base::Result<RelationPtr> AsWritten(base::TableOid table, const RelationPtr& target,
+                                      base::RelationVersion version);
+
   const Catalog* catalog_;
+  std::map<std::pair<const model::Relation*, base::RelationVersion>, RelationPtr> as_written_;
   std::map<const model::Relation*, RowMapper> mappers_;  // by the relation to show under, which they keep
 };
 
-// Attnums of columns that both rows' relations have and whose cells differ in kind or bytes.
+// Attnums of columns that both rows' relations have and whose cells differ in kind or bytes; where the
+// type of the column changed, in how they are shown.
 std::vector<uint16_t> DifferentCells(const ShownRow& before, const ShownRow& after);
 
 }  // namespace varve::history

@@ -54,8 +54,8 @@ void DescribeUnreadable(const model::Relation& before, const model::Relation& af
     const model::Column* from = before.FindAttnum(column.attnum);
     if (from == nullptr || IsReadable(before, *from, after, column)) continue;
     words->push_back(fmt::format(
-        "rows not written since then cannot be shown with what column {} is now: write them again, or read "
-        "as of an earlier moment",
+        "rows that neither this change nor anything later wrote cannot be shown with what column {} is now: "
+        "write them again, or read as of an earlier moment",
         column.name));
   }
 }

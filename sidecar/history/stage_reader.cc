@@ -114,6 +114,7 @@ Result<model::Change> StageReader::MakeChange(std::string_view bytes) {
   change.truncate_cascade = staged.truncate_cascade;
   change.truncate_restart_identity = staged.truncate_restart_identity;
   change.message_transactional = staged.message_transactional;
+  change.rewrite_rows = staged.rewrite_rows;
   if (staged.relation.version.value == 0) return change;
   RelationPtr& relation = relations_[staged.relation];
   if (relation == nullptr) {

@@ -39,9 +39,10 @@ Error StopError(const std::string& table, const TableEvent& event) {
   const std::string at = base::FormatPosition(event.place.position);
   switch (event.kind) {
     case EventKind::kRewrite:
-      return Error{ErrorCode::kSchemaChanged,
-                   fmt::format("{} was rewritten by ALTER TABLE at {}: read it as of an earlier moment; {}",
-                               table, at, kStartAgain)};
+      return Error{
+          ErrorCode::kSchemaChanged,
+          fmt::format("{} was rewritten by ALTER TABLE at {}{}: read it as of an earlier moment; {}", table,
+                      at, event.text.empty() ? "" : fmt::format(" ({})", event.text), kStartAgain)};
     case EventKind::kKeyChange:
       return Error{ErrorCode::kSchemaChanged, fmt::format("{}: {} at {}: read it as of an earlier moment; {}",
                                                           table, event.text, at, kStartAgain)};

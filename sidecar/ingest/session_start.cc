@@ -223,6 +223,7 @@ base::Status SessionStart::StartReplication(Started* started) {
                                    {"format", "flatbuffers"},
                                    {"streaming", "on"},
                                    {"two_phase", "on"},
+                                   {"rewrites", "on"},
                                    {"session", wire::FormatSession(started->session)}}));
   if (running) return {};
   if (over_bus && MayBeOfBus(started->connection->last_error())) params_.trouble->BlameBus();

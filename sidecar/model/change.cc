@@ -17,6 +17,7 @@ std::string_view OpName(Op op) {
     case Op::kUntrack: return "untrack";
     case Op::kRewrite: return "rewrite";
     case Op::kGid: return "gid";
+    case Op::kRewriteRow: return "rewrite_row";
   }
   CHECK(false);
 }

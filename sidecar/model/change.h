@@ -25,12 +25,13 @@ enum class Op : uint8_t {
   kUntrack = 7,
   kRewrite = 8,
   kGid = 9,
+  kRewriteRow = 10,
 };
 
 // "insert", "update", ...
 std::string_view OpName(Op op);
 // Of rows, TRUNCATE included.
-constexpr bool IsRowChange(Op op) { return op <= Op::kTruncate; }
+constexpr bool IsRowChange(Op op) { return op <= Op::kTruncate || op == Op::kRewriteRow; }
 // What becomes of a table, whatever was said of it before.
 constexpr bool IsDefinition(Op op) { return op >= Op::kRelation && op <= Op::kUntrack; }
 
@@ -46,6 +47,7 @@ struct Change {
   bool truncate_cascade = false;
   bool truncate_restart_identity = false;
   bool message_transactional = false;
+  bool rewrite_rows = false;  // kRewrite: all rows of the table follow as kRewriteRow
 };
 
 // What a piece is of transactions that are sent before they commit: only where streaming or two_phase was

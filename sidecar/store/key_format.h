@@ -14,7 +14,7 @@
 // position.
 namespace varve::store {
 
-inline constexpr uint32_t kStoreVersion = 3;
+inline constexpr uint32_t kStoreVersion = 4;
 
 // Column families; their names in the store are FamilyName.
 enum class Family : uint8_t {

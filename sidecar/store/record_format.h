@@ -130,6 +130,7 @@ struct StagedChange {
   bool truncate_cascade = false;
   bool truncate_restart_identity = false;
   bool message_transactional = false;
+  bool rewrite_rows = false;  // kRewrite: kRewriteRow of all rows follow
 };
 std::string EncodeStagedChange(const StagedChange& record);
 base::Result<StagedChange> DecodeStagedChange(std::string_view bytes);

@@ -11,7 +11,8 @@ constexpr uint8_t kOldIsFull = 1;
 constexpr uint8_t kCascade = 2;
 constexpr uint8_t kRestartIdentity = 4;
 constexpr uint8_t kTransactional = 8;
-constexpr uint8_t kFlags = 15;
+constexpr uint8_t kRewriteRows = 16;
+constexpr uint8_t kFlags = 31;
 
 tl::unexpected<base::Error> Damaged(std::string_view what) {
   return base::Fail(base::ErrorCode::kInternal, fmt::format("the store holds a damaged {}", what));
@@ -24,10 +25,10 @@ std::string EncodeStagedChange(const StagedChange& record) {
   out.reserve(32 + record.new_image.size() + record.old_image.size());
   ByteWriter writer(&out);
   writer.U8(static_cast<uint8_t>(record.op));
-  writer.U8(static_cast<uint8_t>((record.old_is_full ? kOldIsFull : 0) |
-                                 (record.truncate_cascade ? kCascade : 0) |
-                                 (record.truncate_restart_identity ? kRestartIdentity : 0) |
-                                 (record.message_transactional ? kTransactional : 0)));
+  writer.U8(static_cast<uint8_t>(
+      (record.old_is_full ? kOldIsFull : 0) | (record.truncate_cascade ? kCascade : 0) |
+      (record.truncate_restart_identity ? kRestartIdentity : 0) |
+      (record.message_transactional ? kTransactional : 0) | (record.rewrite_rows ? kRewriteRows : 0)));
   writer.U32(record.subxid).U32(record.table.value);
   writer.U64(record.relation.version.value).U16(record.relation.definition);
   writer.String(record.old_image).Raw(record.new_image);
@@ -46,7 +47,8 @@ base::Result<StagedChange> DecodeStagedChange(std::string_view bytes) {
   record.old_image = reader.String();
   const bool whole = reader.ok();
   record.new_image = reader.Rest();
-  if (!whole || op > static_cast<uint8_t>(model::Op::kRewrite) || (flags & ~kFlags) != 0) {
+  if (!whole || op > static_cast<uint8_t>(model::Op::kRewriteRow) ||
+      op == static_cast<uint8_t>(model::Op::kGid) || (flags & ~kFlags) != 0) {
     return Damaged("staged change");
   }
   record.op = static_cast<model::Op>(op);
@@ -54,6 +56,7 @@ base::Result<StagedChange> DecodeStagedChange(std::string_view bytes) {
   record.truncate_cascade = (flags & kCascade) != 0;
   record.truncate_restart_identity = (flags & kRestartIdentity) != 0;
   record.message_transactional = (flags & kTransactional) != 0;
+  record.rewrite_rows = (flags & kRewriteRows) != 0;
   return record;
 }
 

@@ -46,4 +46,7 @@ base::Result<bool> ValuesEqual(const model::Relation& relation, const model::Col
 // typmods grown).
 bool SameRepresentation(const model::Column& from, const model::Column& to);
 
+// Whether both are integers, of whatever width: a value that both have has the same key bytes in both.
+bool AreIntegers(const model::Column& a, const model::Column& b);
+
 }  // namespace varve::types

@@ -31,6 +31,8 @@ bool Keeps(uint32_t oid, int32_t from, int32_t to) {
   }
 }
 
+bool IsInteger(uint32_t oid) { return oid == kInt2Oid || oid == kInt4Oid || oid == kInt8Oid; }
+
 bool IsText(uint32_t oid) { return oid == kTextOid || oid == kVarcharOid; }
 
 }  // namespace
@@ -39,6 +41,10 @@ bool SameRepresentation(const model::Column& from, const model::Column& to) {
   if (from.form != to.form || from.width != to.width) return false;
   if (from.base_type_oid == to.base_type_oid) return Keeps(to.base_type_oid, from.typmod, to.typmod);
   return IsText(from.base_type_oid) && IsText(to.base_type_oid) && to.typmod < 0;
+}
+
+bool AreIntegers(const model::Column& a, const model::Column& b) {
+  return IsInteger(a.base_type_oid) && IsInteger(b.base_type_oid);
 }
 
 }  // namespace varve::types

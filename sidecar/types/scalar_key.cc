@@ -2,7 +2,8 @@
 // Key bytes of the binary types. Persisted: never change. memcmp order is the type's btree order.
 //
 //   bool                                     00 or 01
-//   int2 int4 int8 date time timestamp(tz)   big-endian, sign bit flipped
+//   int2 int4 int8                           as int8: ALTER TABLE that makes one another keeps the keys
+//   date time timestamp(tz)                  big-endian, sign bit flipped
 //   oid "char" uuid                          as sent (big-endian, unsigned)
 //   float4 float8                            -0 as +0, one NaN above infinity; all bits of negatives
 //   inverted,
@@ -99,8 +100,8 @@ base::Status AppendBinaryKey(uint32_t oid, std::string_view bytes, std::string* 
   const char* data = bytes.data();
   switch (oid) {
     case kBoolOid: out->push_back(*data != 0 ? 1 : 0); return {};
-    case kInt2Oid: AppendSigned(ReadBig<int16_t>(data), out); return {};
-    case kInt4Oid:
+    case kInt2Oid: AppendSigned(int64_t{ReadBig<int16_t>(data)}, out); return {};
+    case kInt4Oid: AppendSigned(int64_t{ReadBig<int32_t>(data)}, out); return {};
     case kDateOid: AppendSigned(ReadBig<int32_t>(data), out); return {};
     case kInt8Oid:
     case kTimeOid:

@@ -97,6 +97,7 @@ Status CheckShape(const model::Change& change) {
   const bool has_old = !change.old_image.empty();
   bool good = false;
   switch (change.op) {
+    case model::Op::kRewriteRow:
     case model::Op::kInsert: good = has_new && !has_old; break;
     case model::Op::kUpdate: good = has_new; break;
     case model::Op::kDelete: good = !has_new; break;
@@ -115,8 +116,7 @@ Status CheckShape(const model::Change& change) {
 
 Result<model::Change> ReadChange(const stream::Change& wire, const stream::Batch& batch, const Refs& refs,
                                  bool allow_staged) {
-  // RewriteRow comes only with the option rewrites, which varved does not ask for.
-  if (wire.op() > static_cast<uint8_t>(model::Op::kGid)) {
+  if (wire.op() > static_cast<uint8_t>(stream::Op::MAX)) {
     return Malformed(fmt::format("a change of the unknown kind {}", wire.op()));
   }
   model::Change change;
@@ -128,6 +128,7 @@ Result<model::Change> ReadChange(const stream::Change& wire, const stream::Batch
   change.truncate_cascade = Has(wire.flags(), stream::ChangeFlag::TruncateCascade);
   change.truncate_restart_identity = Has(wire.flags(), stream::ChangeFlag::TruncateRestart);
   change.message_transactional = Has(wire.flags(), stream::ChangeFlag::MessageTransactional);
+  change.rewrite_rows = Has(wire.flags(), stream::ChangeFlag::RewriteRows);
   if (change.op == model::Op::kGid && !allow_staged) {
     return Malformed("a prepared transaction, which was not asked for");
   }

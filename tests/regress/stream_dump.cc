@@ -76,6 +76,7 @@ Result<std::string> ChangeJson(const model::Change& change, const model::Transac
                                 piece.xid, change.seq.value);
   if (piece.subxid != piece.xid) out += fmt::format(", \"subxid\": {}", piece.subxid);
   if (piece.non_transactional) out += ", \"non_transactional\": true";
+  if (change.rewrite_rows) out += ", \"rows\": true";
   if (change.op == model::Op::kMessage) {
     return out + fmt::format(", \"transactional\": {}, \"prefix\": {}, \"content\": \"{}\"}}",
                              change.message_transactional, Quote(change.old_image), Hex(change.new_image));

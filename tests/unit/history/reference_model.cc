@@ -126,7 +126,8 @@ void ReferenceModel::AddTransaction() {
 
 void ReferenceModel::AddChange(TestTransaction* transaction) {
   const base::TableOid oid = RandomTable();
-  switch (Random(16)) {
+  switch (Random(17)) {
+    case 16: return RewriteTable(transaction, oid);
     case 0: return Truncate(transaction, oid);
     case 1: return ChangeSchema(transaction, oid);
     case 2:
@@ -238,6 +239,30 @@ void ReferenceModel::ChangeSchema(TestTransaction* transaction, base::TableOid o
     InsertRow(transaction, oid);
     if (transaction->changes.size() == changes) DeleteRow(transaction, oid);
   }
+}
+
+// All rows in the order of a heap, some with other values; under another definition or not.
+void ReferenceModel::RewriteTable(TestTransaction* transaction, base::TableOid oid) {
+  ModelTable& table = tables_[oid];
+  if (table.rows.empty()) return;
+  if (Random(2) == 0) {
+    const RelationPtr next = NextRelation(*table.relation);
+    for (auto& [key, row] : table.rows) row.cells = Convert(row.cells, *table.relation, *next);
+    table.relation = next;
+    defined_ = true;
+  }
+  std::vector<std::string> keys;
+  for (const auto& [key, row] : table.rows) keys.push_back(key);
+  std::shuffle(keys.begin(), keys.end(), random_);
+  std::vector<Cells> written;
+  for (const std::string& key : keys) {
+    ModelRow& row = table.rows.at(key);
+    const Cells before = row.cells;
+    if (Random(2) == 0) row.cells = RandomCells(*table.relation, KeyCells(*table.relation, before));
+    written.push_back(row.cells);
+    if (row.cells != before) steps_.push_back({model::Op::kUpdate, oid, before, row.cells, {}});
+  }
+  transaction->Rewrite(table.relation, written);
 }
 
 }  // namespace varve::test

@@ -46,7 +46,7 @@ struct ModelMoment {
 Cells Convert(const Cells& cells, const model::Relation& from, const model::Relation& to);
 
 // Makes up a history: rows of two tables with int4 and text keys, changes of keys, truncates, column DDL
-// (as relation versions), messages; and what the database was at each step.
+// (as relation versions), rewrites, messages; and what the database was at each step.
 class ReferenceModel {
  public:
   explicit ReferenceModel(uint32_t seed);
@@ -74,6 +74,7 @@ class ReferenceModel {
   void DeleteRow(TestTransaction* transaction, base::TableOid oid);
   void Truncate(TestTransaction* transaction, base::TableOid oid);
   void ChangeSchema(TestTransaction* transaction, base::TableOid oid);
+  void RewriteTable(TestTransaction* transaction, base::TableOid oid);
   RelationPtr NextRelation(const model::Relation& relation);
 
   std::mt19937 random_;

@@ -129,6 +129,15 @@ TestTransaction& TestTransaction::Table(model::Op op, const RelationPtr& relatio
   return *this;
 }
 
+TestTransaction& TestTransaction::Rewrite(const RelationPtr& relation, const std::vector<Cells>& rows) {
+  Table(model::Op::kRewrite, relation);
+  changes.back().rewrite_rows = true;
+  for (const Cells& row : rows) {
+    changes.push_back({model::Op::kRewriteRow, relation->oid, relation, ImageOf(*relation, row), {}});
+  }
+  return *this;
+}
+
 TestTransaction& TestTransaction::Gone(model::Op op, uint32_t oid) {
   changes.push_back({op, base::TableOid{oid}, nullptr, {}, {}});
   return *this;
@@ -162,6 +171,7 @@ model::Batch PieceOf(const TestTransaction& transaction, size_t first, size_t co
     out.old_image = change.old_image;
     out.old_is_full = change.old_is_full;
     out.message_transactional = change.transactional;
+    out.rewrite_rows = change.rewrite_rows;
     batch.changes.push_back(out);
     if (change.relation != nullptr) batch.keep_alive.push_back(change.relation);
   }

