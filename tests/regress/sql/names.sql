@@ -19,8 +19,8 @@ select c from varve_lines('names') line, jsonb_array_elements(line->'columns') c
 where line->>'kind' = 'relation' and line->>'table' = 'Tab"le' and c->>'name' in ('a', 'b', 'c', 'col"q');
 
 -- The same description has the same version in each session.
-create temp table versions as
-  select data::jsonb->>'version' as version from pg_logical_slot_peek_changes('names', null, null,
+create temp table versions (version text);
+insert into versions select data::jsonb->>'version' from pg_logical_slot_peek_changes('names', null, null,
     'publication_names', 'varve', 'format', 'json') where data::jsonb->>'kind' = 'relation';
 insert into defaults (id) values (2);
 select count(*) as versions, bool_and(before and after) as same from
