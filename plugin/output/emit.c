@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 #include "postgres.h"
 
+#include "plugin/output/fit.h"
 #include "plugin/output/output.h"
 
 static void
@@ -42,15 +43,38 @@ varve_emit_begin(VarveOutput *output)
 	output->sink->begin(output, &output->transaction);
 }
 
+/* A logical message that no message of ours can hold: people see its size, others only the log. */
+static bool
+emit_size(VarveOutput *output, VarveEvent *event)
+{
+	ereport(LOG, errmsg_internal("%s", output->too_large));
+	if (output->options.format != VARVE_FORMAT_JSON)
+		return false;
+	event->prefix.data = varve_fit_shown_prefix(event);
+	event->prefix.length = strlen(event->prefix.data);
+	event->content.data = NULL;
+	return output->sink->change(output, event);
+}
+
 void
 varve_emit(VarveOutput *output, VarveEvent *event)
 {
+	bool begun = output->begun;
+
 	varve_emit_begin(output);
 	event->seq = output->next_seq;
 	if (!output->sink->change(output, event))
 	{
-		varve_definitions_untrack(output, event->entry, output->too_large);
-		return;
+		if (event->entry != NULL)
+		{
+			varve_definitions_untrack(output, event->entry, output->too_large);
+			return;
+		}
+		if (!emit_size(output, event))
+		{
+			output->begun = begun;
+			return;
+		}
 	}
 	/* Not before: an error that says that the transaction has rolled back leaves no gap. */
 	output->next_seq++;

@@ -8,7 +8,7 @@
 #include "miscadmin.h"
 #include "utils/datetime.h"
 #include "utils/json.h"
-#include "utils/jsonb.h"
+#include "utils/memutils.h"
 
 #include "plugin/output/fit.h"
 #include "plugin/output/json.h"
@@ -110,20 +110,6 @@ put_seq(StringInfo out, const VarveEvent *event)
 	appendStringInfo(out, "%u", event->seq);
 }
 
-static void
-put_value(VarveRelationEntry *entry, int column, StringInfo out)
-{
-	Jsonb *value;
-
-	if (entry->nulls[column])
-	{
-		appendStringInfoString(out, "null");
-		return;
-	}
-	value = DatumGetJsonbP(FunctionCall1(&entry->to_jsonb[column], entry->values[column]));
-	(void)JsonbToCString(out, &value->root, VARSIZE(value));
-}
-
 static bool
 is_absent(const VarveRelationEntry *entry, int column)
 {
@@ -153,7 +139,7 @@ put_row(VarveRelationEntry *entry, const char *key, VarveRowPart part, StringInf
 			appendStringInfoString(out, ", ");
 		escape_json(out, column->name.data);
 		appendStringInfoString(out, ": ");
-		put_value(entry, index, out);
+		varve_json_value(out, entry, column);
 	}
 	appendStringInfoChar(out, '}');
 	error_context_stack = frame.previous;
@@ -212,7 +198,9 @@ static void
 put_message(VarveOutput *output, const VarveEvent *event)
 {
 	StringInfo out = output->ctx->out;
-	int encoded_length = pg_b64_enc_len((int)event->content.length);
+	/* pg_b64_enc_len counts in int, and too much for what is above 512 MB. */
+	Size encoded_size = (event->content.length + 2) / 3 * 4;
+	int encoded_length;
 	bool transactional = (event->flags & VARVE_CHANGE_MESSAGE_TRANSACTIONAL) != 0;
 
 	if (!transactional)
@@ -220,11 +208,21 @@ put_message(VarveOutput *output, const VarveEvent *event)
 	varve_json_text(out, "prefix", event->prefix.data);
 	varve_json_key(out, "transactional");
 	appendStringInfoString(out, transactional ? "true" : "false");
+	if (event->content.data == NULL)
+	{
+		varve_json_key(out, "too_large");
+		appendStringInfo(out, "%zu", event->content.length);
+		return;
+	}
 	varve_json_key(out, "content_base64");
 	appendStringInfoChar(out, '"');
-	enlargeStringInfo(out, encoded_length);
+	if (encoded_size >= MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("it needs %zu bytes, the limit is %zu", encoded_size, MaxAllocSize)));
+	enlargeStringInfo(out, (int)encoded_size);
 	encoded_length = pg_b64_encode((const void *)event->content.data, (int)event->content.length,
-								   out->data + out->len, encoded_length);
+								   out->data + out->len, (int)encoded_size);
 	if (encoded_length < 0)
 		elog(ERROR, "could not encode a logical message");
 	out->len += encoded_length;

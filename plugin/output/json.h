@@ -5,6 +5,7 @@
 #include "postgres.h"
 #include "lib/stringinfo.h"
 
+#include "plugin/output/relation.h"
 #include "plugin/wire/wire.h"
 
 /* Appends `"key": `, with a comma before it unless it comes first in its object. */
@@ -15,3 +16,6 @@ extern void varve_json_text(StringInfo out, const char *key, const char *text);
 
 /* Appends the members of an object that describe a relation. */
 extern void varve_json_relation(StringInfo out, const VarveRelation *relation);
+
+/* Appends the deformed row's value of a column. */
+extern void varve_json_value(StringInfo out, VarveRelationEntry *entry, const VarveColumn *column);

@@ -284,7 +284,8 @@ emit_lone_message(VarveOutput *output, VarveEvent *event)
 	output->staged = NULL;
 	output->begun = false;
 	varve_emit(output, event);
-	output->sink->commit(output);
+	if (output->begun)
+		output->sink->commit(output);
 	output->begun = false;
 }
 

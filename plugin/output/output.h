@@ -139,7 +139,7 @@ typedef struct VarveOutput VarveOutput;
 /*
  * A format. begin comes before the first change of a transaction, or of a block of a streamed one,
  * commit or stop after the last; none without changes, but that a prepared transaction may have
- * none. change is false, and output->too_large says why, for one that does not fit into a message.
+ * none. change is false, and output->too_large says why, for one that cannot be sent.
  * end tells how something that was sent before ended, by output->transaction.
  */
 typedef struct VarveSink

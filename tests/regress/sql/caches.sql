@@ -13,9 +13,12 @@ show search_path;
 select line->'new' as new from varve_changes('caches') line;
 
 -- Failing calls leave nothing behind: errors while starting, and in the middle of decoding.
-create table broken (id int primary key, v json);
+create type broken_type as enum ('x');
+create function give_up(value broken_type) returns json language plpgsql immutable as $$ begin raise exception 'no json of this'; end $$;
+create cast (broken_type as json) with function give_up(broken_type);
+create table broken (id int primary key, v broken_type);
 alter publication varve add table broken;
-insert into broken values (1, '"\u0000"');
+insert into broken values (1, 'x');
 \set VERBOSITY default
 \set SHOW_CONTEXT never
 select count(*) from varve_changes('caches');
@@ -24,13 +27,13 @@ begin
   perform varve_changes('caches', option, 'nonsense');
 exception when others then null;
 end $$;
-do $$ begin for i in 1..200 loop perform fail('format'); perform fail('messages'); end loop; end $$;
+do $$ begin for i in 1..500 loop perform fail('format'); perform fail('messages'); end loop; end $$;
 create function fail_in_the_middle() returns void language plpgsql as $$
 begin
   perform varve_changes('caches');
 exception when others then null;
 end $$;
-do $$ begin for i in 1..200 loop perform fail_in_the_middle(); end loop; end $$;
+do $$ begin for i in 1..1000 loop perform fail_in_the_middle(); end loop; end $$;
 create function context_of_failure() returns text language plpgsql as $$
 declare context text;
 begin
@@ -52,6 +55,9 @@ show timezone;
 reset search_path;
 reset datestyle;
 drop table broken;
+drop cast (broken_type as json);
+drop function give_up;
+drop type broken_type;
 select pg_replication_slot_advance('caches', pg_current_wal_lsn()) is not null as advanced;
 
 -- DDL of other tables and of types, in a storm, while rows of one table go by.
