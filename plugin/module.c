@@ -22,6 +22,7 @@ void
 _PG_output_plugin_init(OutputPluginCallbacks *cb)
 {
 	cb->startup_cb = varve_output_startup;
+	cb->shutdown_cb = varve_output_shutdown;
 	cb->begin_cb = varve_output_begin;
 	cb->change_cb = varve_output_change;
 	cb->truncate_cb = varve_output_truncate;

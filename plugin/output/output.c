@@ -24,6 +24,31 @@ require_support(const char *option, bool wanted, bool supported)
 						errhint("Leave the option out, or give the value off.")));
 }
 
+/*
+ * Where decoding ends well the server closes the WAL segment that it reads, and after an error in a
+ * walsender. After one in an SQL function it stays open as long as the backend lives.
+ */
+static void
+close_segment(void *argument)
+{
+	const VarveOutput *output = argument;
+	XLogReaderState *reader = output->ctx->reader;
+
+	if (!output->is_shut_down && reader->seg.ws_file >= 0)
+		reader->routine.segment_close(reader);
+}
+
+static void
+close_segment_after_error(VarveOutput *output)
+{
+	MemoryContextCallback *on_reset =
+		MemoryContextAlloc(output->ctx->context, sizeof(MemoryContextCallback));
+
+	on_reset->func = close_segment;
+	on_reset->arg = output;
+	MemoryContextRegisterResetCallback(output->ctx->context, on_reset);
+}
+
 void
 varve_output_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 {
@@ -41,6 +66,7 @@ varve_output_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool
 	varve_farewell_init();
 	output = MemoryContextAllocZero(ctx->context, sizeof(VarveOutput));
 	output->ctx = ctx;
+	close_segment_after_error(output);
 	varve_options_parse(ctx->output_plugin_options, &output->options);
 	require_support("streaming", output->options.streaming, ctx->streaming);
 	require_support("two_phase", output->options.two_phase, ctx->twophase);
@@ -67,6 +93,16 @@ varve_output_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool
 		varve_flush_open(ctx);
 	}
 	ctx->output_plugin_private = output;
+}
+
+/* The server frees the reader next. */
+void
+varve_output_shutdown(LogicalDecodingContext *ctx)
+{
+	VarveOutput *output = ctx->output_plugin_private;
+
+	if (output != NULL)
+		output->is_shut_down = true;
 }
 
 void

@@ -14,6 +14,7 @@
 
 extern void varve_output_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt,
 								 bool is_init);
+extern void varve_output_shutdown(LogicalDecodingContext *ctx);
 extern void varve_output_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn);
 extern void varve_output_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn,
 								Relation relation, ReorderBufferChange *change);
@@ -184,7 +185,8 @@ struct VarveOutput
 	struct VarveMove *move; /* move.c; NULL until there is one */
 	VarveVisibility visibility_before;
 	int unreported_changes; /* since the client last heard of us */
-	char *too_large;		/* why the last change was not taken; in change_context */
+	bool is_shut_down;
+	char *too_large; /* why the last change was not taken; in change_context */
 };
 
 extern struct VarveBatch *varve_batch_open(VarveOutput *output, MemoryContext context);
@@ -234,8 +236,7 @@ extern void varve_staged_forget_tables(VarveStaged *staged);
 extern void varve_definitions_begin(VarveOutput *output, ReorderBufferTXN *txn);
 extern void varve_definitions_commit(VarveOutput *output, ReorderBufferTXN *txn);
 
-/* definitions.c: a change that is not emitted. A table that was followed, or would be but for what
- * varve does not support, is not from here on: UNTRACK. */
+/* definitions.c: a table that was followed, or would be if varve could, is not any more: UNTRACK. */
 extern void varve_definitions_unpublished(VarveOutput *output, VarveRelationEntry *entry);
 
 /* definitions.c: UNTRACK, if that was not the last thing that the client was told of it. */
