@@ -55,6 +55,38 @@ select count(*) filter (where c.value->>'form' = 'binary') as binary_columns,
   count(*) filter (where c.value->>'form' = 'text') as text_columns
 from dumped, jsonb_each(line->'columns') c where line->>'kind' = 'definition';
 
+-- The same bytes from a walsender whose role and database have other settings.
+select pg_copy_logical_replication_slot('values', 'values_json') is not null as copied;
+select pg_current_wal_lsn() as "end" \gset
+\setenv END :end
+\setenv PGHOST :HOST
+alter role postgres set datestyle = 'SQL, DMY';
+alter role postgres set intervalstyle = 'sql_standard';
+alter role postgres set bytea_output = 'escape';
+alter role postgres set extra_float_digits = -5;
+alter role postgres set xmlbinary = 'hex';
+alter role postgres set quote_all_identifiers = on;
+alter role postgres set standard_conforming_strings = off;
+alter database varve_regress set timezone = 'Asia/Kolkata';
+alter database varve_regress set search_path = 'public';
+alter database varve_regress set lc_monetary = 'POSIX';
+alter database varve_regress set xmloption = 'document';
+alter database varve_regress set client_encoding = 'LATIN1';
+\! pg_recvlogical -d varve_regress --slot values_json --start --no-loop -f walsender.json --endpos $END -o publication_names=varve -o format=json
+select convert_from(pg_read_binary_file('../walsender.json'), 'UTF8') = string_agg(data || e'\n', '' order by n) as json
+from pg_logical_slot_peek_changes('values', null, null, 'publication_names', 'varve', 'format', 'json') with ordinality as m (lsn, xid, data, n);
+create temp table peeked as select data, n from pg_logical_slot_peek_binary_changes('values', null, null, 'publication_names', 'varve') with ordinality as m (lsn, xid, data, n);
+\! pg_recvlogical -d varve_regress --slot values --start --no-loop -f walsender.bin --endpos $END -o publication_names=varve
+-- But for the first message, which says how far the server is.
+select length(sent) > 1000 as some, substr(sent, 1 + length(sent) - length(rest)) = rest as bytes
+from pg_read_binary_file('../walsender.bin') sent, (select string_agg(data || '\x0a'::bytea, '' order by n) as rest from peeked where n > 1) r;
+alter role postgres reset all;
+alter database varve_regress reset timezone;
+alter database varve_regress reset search_path;
+alter database varve_regress reset xmloption;
+alter database varve_regress reset client_encoding;
+select pg_drop_replication_slot('values_json');
+
 -- Each type alone in a transaction: whether its text obeys settings is told by the type.
 create procedure store_alone() language plpgsql as $$
 declare
