@@ -67,8 +67,22 @@ from (select data::jsonb as line from pg_logical_slot_peek_changes('identity', n
   'publication_names', 'varve_inserts', 'format', 'json')) l
 where line->>'kind' = 'relation' order by 1;
 
--- An identity changed within a transaction: each change has what was in force at its time.
+-- So is the key's where the whole row is the identity, which json has no equality for.
+create table by_row_with_key (doc json, id int primary key);
+alter table by_row_with_key replica identity full;
+alter publication varve_all add table by_row_with_key;
 select pg_replication_slot_advance('identity', pg_current_wal_lsn()) is not null as advanced;
+insert into by_row_with_key values ('{"a": 1}', 1);
+update by_row_with_key set doc = '{"a":  1}';
+delete from by_row_with_key;
+select * from identity_changes('varve_all');
+select c->>'name' as name, c->'key' as key, c->'identity_position' as identity_position
+from (select data::jsonb as line from pg_logical_slot_peek_changes('identity', null, null, 'publication_names', 'varve_all', 'format', 'json')) l,
+  jsonb_array_elements(line->'columns') c where line->>'table' = 'by_row_with_key' and not line ? 'seq';
+drop table by_row_with_key;
+select pg_replication_slot_advance('identity', pg_current_wal_lsn()) is not null as advanced;
+
+-- An identity changed within a transaction: each change has what was in force at its time.
 begin;
 insert into by_key values (1, 1, 'a');
 update by_key set v = 2;
