@@ -96,8 +96,8 @@ open_body(VarveBatchBody *body, int batch_bytes, MemoryContext context)
 	MemoryContextRegisterResetCallback(context, on_reset);
 }
 
-static VarvePublish *
-open_publish(VarveOutput *output, VarveBatch *batch)
+static void
+open_publish(VarveBatch *batch)
 {
 	VarvePublisherBody *bodies = palloc(batch->body_count * sizeof(VarvePublisherBody));
 
@@ -106,17 +106,23 @@ open_publish(VarveOutput *output, VarveBatch *batch)
 		bodies[i].wire = batch->bodies[i].wire;
 		bodies[i].parts = &batch->bodies[i].parts;
 	}
-	return varve_publish_open(output, bodies, batch->body_count);
+	varve_publish_open(batch->publish, bodies, batch->body_count);
 }
 
 VarveBatch *
 varve_batch_open(VarveOutput *output, MemoryContext context)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(context);
-	VarveBatch *batch = palloc0(sizeof(VarveBatch));
 	bool published = output->options.transport == VARVE_TRANSPORT_ZMQ;
+	VarvePublish *publish = published ? varve_publish_prepare(output) : NULL;
+	MemoryContext old_context;
+	VarveBatch *batch;
 	HASHCTL control = {0};
 
+	if (published)
+		context = varve_publish_memory(publish);
+	old_context = MemoryContextSwitchTo(context);
+	batch = palloc0(sizeof(VarveBatch));
+	batch->publish = publish;
 	control.keysize = sizeof(uint64);
 	control.entrysize = sizeof(uint64);
 	control.hcxt = context;
@@ -129,7 +135,7 @@ varve_batch_open(VarveOutput *output, MemoryContext context)
 	for (int i = 0; i < batch->body_count; i++)
 		open_body(&batch->bodies[i], output->options.batch_bytes, context);
 	if (published)
-		batch->publish = open_publish(output, batch);
+		open_publish(batch);
 	else
 		batch->body = batch->bodies;
 	MemoryContextSwitchTo(old_context);

@@ -20,10 +20,12 @@
 #define UNREACHABLE_MS 5000
 #define STOP_MS 500
 #define MARKER_EVERY_MS 1000
+#define SHUTDOWN_CHECK_MS 250
 
 struct VarvePublish
 {
-	VarvePublisher *publisher;
+	VarvePublisher *publisher; /* NULL until it is started */
+	MemoryContext memory;
 	uint64 announced; /* batches */
 };
 
@@ -33,27 +35,33 @@ struct VarvePublish
  */
 static VarvePublisher *running;
 
+/* One did not end in time, and lives on with its memory. */
+static bool abandoned;
+
 static void
 stop_at_exit(int code, Datum argument)
 {
-	if (running == NULL)
-		return;
+	if (running != NULL && !varve_publisher_stop(running, STOP_MS))
+		abandoned = true;
+	running = NULL;
 	/* Beside a live thread no destructor of the process may run. Shared memory is released already.
 	 */
-	if (!varve_publisher_stop(running, STOP_MS))
+	if (abandoned)
 		_exit(code);
-	running = NULL;
 }
 
-/* Until it has ended the memory that it reads must stay. */
 static void
-stop_at_reset(void *publisher)
+stop_at_reset(void *argument)
 {
-	if (running != publisher)
+	VarvePublish *publish = argument;
+
+	if (publish->publisher != running)
 		return;
-	while (!varve_publisher_stop(publisher, STOP_MS))
-		;
 	running = NULL;
+	if (publish->publisher != NULL && !varve_publisher_stop(publish->publisher, STOP_MS))
+		abandoned = true;
+	else
+		MemoryContextDelete(publish->memory);
 }
 
 static void
@@ -114,33 +122,45 @@ require_replication(const LogicalDecodingContext *ctx)
 }
 
 VarvePublish *
-varve_publish_open(VarveOutput *output, const VarvePublisherBody *bodies, int count)
+varve_publish_prepare(VarveOutput *output)
 {
-	static bool registered = false;
 	MemoryContext context = output->ctx->context;
-	VarvePublish *publish;
-	MemoryContextCallback *on_reset;
-	VarvePublisherOptions options = {0};
+	VarvePublish *publish = MemoryContextAllocZero(context, sizeof(VarvePublish));
+	MemoryContextCallback *on_reset = MemoryContextAlloc(context, sizeof(MemoryContextCallback));
 
 	require_replication(output->ctx);
+	Assert(running == NULL);
+	publish->memory =
+		AllocSetContextCreate(TopMemoryContext, "varve published batches", ALLOCSET_DEFAULT_SIZES);
+	on_reset->func = stop_at_reset;
+	on_reset->arg = publish;
+	MemoryContextRegisterResetCallback(context, on_reset);
+	return publish;
+}
+
+MemoryContext
+varve_publish_memory(const VarvePublish *publish)
+{
+	return publish->memory;
+}
+
+void
+varve_publish_open(VarvePublish *publish, const VarvePublisherBody *bodies, int count)
+{
+	static bool registered = false;
+	VarvePublisherOptions options = {0};
+
 	options.path = varve_endpoint_path();
 	options.bodies = bodies;
 	options.body_count = count;
 	options.queue_bytes = QUEUE_BYTES;
 	options.coalesce_us = COALESCE_US;
 	options.unreachable_ms = UNREACHABLE_MS;
-	publish = MemoryContextAllocZero(context, sizeof(VarvePublish));
-	on_reset = MemoryContextAlloc(context, sizeof(MemoryContextCallback));
 	if (!registered)
 		on_proc_exit(stop_at_exit, 0);
 	registered = true;
-	Assert(running == NULL);
 	check_start(varve_publisher_start(&options, &running));
 	publish->publisher = running;
-	on_reset->func = stop_at_reset;
-	on_reset->arg = running;
-	MemoryContextRegisterResetCallback(context, on_reset);
-	return publish;
 }
 
 /* Tells the client how many batches there are. That path reads its replies and sends keepalives
@@ -202,8 +222,9 @@ wait_for_room(VarveOutput *output, VarvePublish *publish)
 	{
 		int events = WaitLatchOrSocket(
 			MyLatch, WL_LATCH_SET | WL_SOCKET_READABLE | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, fd,
-			MARKER_EVERY_MS, PG_WAIT_EXTENSION);
+			SHUTDOWN_CHECK_MS, PG_WAIT_EXTENSION);
 		TimestampTz now = GetCurrentTimestamp();
+		bool marker_due;
 
 		if (events & WL_LATCH_SET)
 			ResetLatch(MyLatch);
@@ -211,9 +232,11 @@ wait_for_room(VarveOutput *output, VarvePublish *publish)
 			drain(fd);
 		CHECK_FOR_INTERRUPTS();
 		check_running(publish);
-		if (TimestampDifferenceExceeds(last_marker, now, MARKER_EVERY_MS))
-		{
+		marker_due = TimestampDifferenceExceeds(last_marker, now, MARKER_EVERY_MS);
+		if (marker_due || (events & WL_TIMEOUT) != 0)
 			leave_when_server_stops();
+		if (marker_due)
+		{
 			write_marker(output, publish);
 			last_marker = now;
 		}

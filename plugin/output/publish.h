@@ -14,11 +14,16 @@
 typedef struct VarvePublish VarvePublish;
 
 /*
- * Connects and starts the publisher's thread, which ends with ctx->context or with the process.
- * ERRORs unless START_REPLICATION runs the plugin: peeking must not publish.
+ * What will end the thread with ctx->context or with the process. ERRORs unless START_REPLICATION
+ * runs the plugin: peeking must not publish.
  */
-extern VarvePublish *varve_publish_open(VarveOutput *output, const VarvePublisherBody *bodies,
-										int count);
+extern VarvePublish *varve_publish_prepare(VarveOutput *output);
+
+/* All that the thread reads belongs there: it goes when the thread has ended, and only then. */
+extern MemoryContext varve_publish_memory(const VarvePublish *publish);
+
+/* Connects and starts the thread. */
+extern void varve_publish_open(VarvePublish *publish, const VarvePublisherBody *bodies, int count);
 
 /*
  * Goes on with the open batch. False when there is none any more: then a new one is open,
