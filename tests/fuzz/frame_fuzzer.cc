@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: PostgreSQL
 // Bytes as they may come from a socket: a whole session of up to eight messages, read by the decoder, and
-// each row image that it lets through, read against its relation version.
+// each row image that it lets through, read against its relation version; and what is read before that.
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -10,6 +10,7 @@
 #include "sidecar/types/json.h"
 #include "sidecar/types/key.h"
 #include "sidecar/wire/decoder.h"
+#include "sidecar/wire/head.h"
 
 namespace {
 
@@ -46,5 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view session(reinterpret_cast<const char*>(data), size);
   ReadSession(session, false);
   ReadSession(session, true);
+  (void)varve::wire::ReadHead(session);
+  (void)varve::wire::ReadMarker(session, varve::wire::SessionId{1, 2});
   return 0;
 }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: PostgreSQL
 // Writes valid messages for frame_fuzzer to start from, into the directory named by its argument.
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "sidecar/wire/decoder.h"
+#include "sidecar/wire/head.h"
 #include "tests/support/stream_builder.h"
 
 namespace {
@@ -74,6 +79,86 @@ std::string Staged() {
   return builder.Build();
 }
 
+// One transaction over two messages, then definitions, a rewrite with its rows and messages; only the first
+// message of a session has a handshake.
+std::string Session() {
+  using varve::stream::Op;
+  varve::test::StreamBuilder first;
+  const varve::model::Relation relation = varve::test::KeyedRelation();
+  first.relations = {relation};
+  first.refs.emplace_back(relation.version.value, relation.oid.value, 0);
+  first.Add(Op::Relation, 0, 0);
+  first.Add(Op::Insert, 0, 1, varve::test::KeyedImage(relation, 1, "a"));
+  first.Commit(0x100, 700).mutate_flags(1);
+  varve::test::StreamBuilder second;
+  second.sequence = 1;
+  second.handshake = false;
+  second.refs = first.refs;
+  second.Add(Op::Update, 0, 2, varve::test::KeyedImage(relation, 2, "b"),
+             varve::test::KeyedImage(relation, 1, ""));
+  second.Add(Op::Message, 65535, 3, "content", "prefix").mutate_flags(2);
+  second.Add(Op::Truncate, 0, 4);
+  second.Commit(0x100, 700).mutate_flags(2);
+  second.Add(Op::Message, 65535, 0, "lone", "prefix");
+  second.Commit(0x180, 0).mutate_flags(7);
+  varve::test::StreamBuilder third;
+  third.sequence = 2;
+  third.handshake = false;
+  third.refs = first.refs;
+  third.refs.emplace_back(0, relation.oid.value, 0);
+  third.Add(Op::Untrack, 1, 0, "why");
+  third.Add(Op::Drop, 1, 1);
+  third.Commit(0x200, 701);
+  return first.Build() + second.Build() + third.Build();
+}
+
+// A streamed transaction over two messages beside a whole one: what one says ends in the other.
+std::string StagedSession() {
+  using varve::stream::Op;
+  varve::test::StreamBuilder first;
+  const varve::model::Relation relation = varve::test::KeyedRelation();
+  first.relations = {relation};
+  first.refs.emplace_back(relation.version.value, relation.oid.value, 0);
+  first.Add(Op::Insert, 0, 0, varve::test::KeyedImage(relation, 1, "a"));
+  first.Commit(700, 700).mutate_flags(8 | 1);
+  first.Add(Op::Insert, 0, 0, varve::test::KeyedImage(relation, 2, "b"));
+  first.Commit(0x100, 702);
+  varve::test::StreamBuilder second;
+  second.sequence = 1;
+  second.handshake = false;
+  second.refs = first.refs;
+  second.Add(Op::Insert, 0, 1, varve::test::KeyedImage(relation, 3, "c"));
+  second.Commit(701, 700).mutate_flags(8);
+  second.Commit(701, 700).mutate_flags(8 | 16);
+  second.Add(Op::Gid, 65535, 2, "gid");
+  second.Commit(0x180, 700).mutate_flags(8 | 32 | 2);
+  second.Add(Op::Gid, 65535, 0, "gid");
+  second.Commit(0x200, 700).mutate_flags(128 | 3);
+  return first.Build() + second.Build();
+}
+
+// What stands in the COPY stream where batches go another way.
+std::string Marker() {
+  const std::string zeros(7, '\0');
+  return "VRVM" + zeros + '\1' + zeros + '\2' + zeros + '\3';
+}
+
+// What the decoder refuses from the start is of no use to start from.
+bool IsValid(std::string_view rest) {
+  varve::wire::Decoder decoder(varve::wire::SessionId{1, 2}, true);
+  while (!rest.empty()) {
+    uint32_t body = 0;
+    std::memcpy(&body, rest.data(), sizeof body);
+    const auto batch = decoder.Decode(rest.substr(0, size_t{body} + 4));
+    if (!batch) {
+      std::fprintf(stderr, "make_corpus: %s\n", batch.error().message.c_str());
+      return false;
+    }
+    rest.remove_prefix(size_t{body} + 4);
+  }
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -82,8 +167,16 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string directory = argv[1];
-  std::ofstream(directory + "/one_transaction", std::ios::binary) << OneTransaction();
-  std::ofstream(directory + "/every_type", std::ios::binary) << EveryType();
-  std::ofstream(directory + "/staged", std::ios::binary) << Staged();
+  const std::pair<const char*, std::string> sessions[] = {{"one_transaction", OneTransaction()},
+                                                          {"every_type", EveryType()},
+                                                          {"staged", Staged()},
+                                                          {"session", Session()},
+                                                          {"staged_session", StagedSession()}};
+  for (const auto& [name, bytes] : sessions) {
+    if (!IsValid(bytes)) return 1;
+    std::ofstream(directory + "/" + name, std::ios::binary) << bytes;
+  }
+  if (!varve::wire::ReadMarker(Marker(), varve::wire::SessionId{1, 2})) return 1;
+  std::ofstream(directory + "/marker", std::ios::binary) << Marker();
   return 0;
 }
