@@ -51,8 +51,8 @@ language sql as $$
   order by ends, n
 $$;
 
-create unlogged table replayed (way text, "row" jsonb);
-create index on replayed (way, coalesce("row"->'id', 'null'));
+create unlogged table replayed (way text, id text, "row" jsonb);
+create index on replayed (id);
 
 -- Makes the rows that a reader has of a table who had none at the slot's start.
 create function varve_replay(slot name, t text, which text, variadic options text[]) returns void
@@ -89,11 +89,12 @@ begin
     elsif line->>'kind' in ('update', 'delete') then
       sought := coalesce(line->'old', line->'key', jsonb_build_object('id', line->'new'->'id'));
       delete from replayed r where r.ctid = (select s.ctid from replayed s
-        where s.way = which and coalesce(s."row"->'id', 'null') = coalesce(sought->'id', 'null') and s."row" @> sought limit 1)
+        where s.id = coalesce(sought->>'id', '') and s.way = which and s."row" @> sought limit 1)
       returning r."row" into was;
       if not found then raise exception '% of a row that is not there: %', line->>'kind', line; end if;
     end if;
-    if line ? 'new' then insert into replayed values (which, was || (line->'new')); end if;
+    was := was || (line->'new');
+    if line ? 'new' then insert into replayed values (which, coalesce(was->>'id', ''), was); end if;
   end loop;
 end $$;
 
