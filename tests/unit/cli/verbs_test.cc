@@ -12,6 +12,7 @@
 #include "sidecar/http/server.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_history.h"
+#include "tests/support/temporary_directory.h"
 
 namespace varve::tests {
 namespace {
@@ -26,8 +27,6 @@ struct Ran {
 class World {
  public:
   World() {
-    char name[] = "/tmp/varve.XXXXXX";
-    directory_ = mkdtemp(name);
     history->Copy(Account(1, "a@x", 10));
     history->Copy(Account(2, std::nullopt, 20));
     history->Commit({{Account(1, "b@x", 10)}});
@@ -37,18 +36,15 @@ class World {
     status.slot = "varve";
     ingest.SetStatus(status);
     http::Options options;
-    options.socket = directory_ + "/http.sock";
+    options.socket = directory_.path() + "/http.sock";
     server_ = *http::Server::Start(
         options, [this] { return history; }, &ingest, base::Clock::System());
   }
-  ~World() {
-    server_->Stop();
-    std::filesystem::remove_all(directory_);
-  }
+  ~World() { server_->Stop(); }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  std::string socket() const { return directory_ + "/http.sock"; }
+  std::string socket() const { return directory_.path() + "/http.sock"; }
   Ran Run(std::vector<std::string> arguments) const { return RunAt(socket(), std::move(arguments)); }
   static Ran RunAt(const std::string& server, std::vector<std::string> arguments) {
     const cli::ParsedCommandLine parsed = cli::ParseCommandLine(std::move(arguments), server);
@@ -63,7 +59,7 @@ class World {
   FakeIngest ingest;
 
  private:
-  std::string directory_;
+  const test::TemporaryDirectory directory_;
   std::unique_ptr<http::Server> server_;
 };
 
@@ -161,9 +157,8 @@ TEST_CASE("tags, tables, status and wait") {
 }
 
 TEST_CASE("wait waits for varved to start") {
-  char name[] = "/tmp/varve.XXXXXX";
-  const std::string directory = mkdtemp(name);
-  const std::string path = directory + "/http.sock";
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.path() + "/http.sock";
   const Ran nobody = World::RunAt(path, {"wait", "--timeout", "0.3"});
   CHECK(nobody.status == 3);
   CHECK(Has(nobody.err, "waited 0.3 s; --timeout SECONDS waits longer: varved cannot be reached at " + path));
@@ -176,7 +171,6 @@ TEST_CASE("wait waits for varved to start") {
   waiting.join();
   CHECK(ran.status == 0);
   CHECK(ran.out == "0/300\n");
-  std::filesystem::remove_all(directory);
 }
 
 TEST_CASE("wait waits for the first copy") {
@@ -234,9 +228,8 @@ TEST_CASE("a server that is not there is unreachable") {
 }
 
 TEST_CASE("answers of something else than varved are named, whatever they are") {
-  char name[] = "/tmp/varve.XXXXXX";
-  const std::string directory = mkdtemp(name);
-  const std::string path = directory + "/http.sock";
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.path() + "/http.sock";
   const auto listener = http::ListenUnix(path);
   REQUIRE(listener);
   const std::pair<std::string, int> answers[] = {
@@ -265,7 +258,6 @@ TEST_CASE("answers of something else than varved are named, whatever they are") 
     CHECK(ran.status == answer.second);
     CHECK(ran.err.find("varve: ") == 0);
   }
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

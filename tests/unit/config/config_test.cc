@@ -10,6 +10,7 @@
 
 #include "sidecar/config/setting.h"
 #include "tests/support/catch.h"
+#include "tests/support/temporary_directory.h"
 
 namespace varve::config {
 namespace {
@@ -136,25 +137,24 @@ TEST_CASE("everything that is wrong is said at once") {
 }
 
 TEST_CASE("the token file is looked at for varved only") {
-  char name[] = "/tmp/varve-token-XXXXXX";
-  const int fd = mkstemp(name);
-  REQUIRE(fd >= 0);
-  close(fd);
-  const std::string config = std::string(name) + ".toml";
-  std::ofstream(config) << kSource << "[http]\ntoken_file = \"" << name << "\"\n";
+  const test::TemporaryDirectory directory;
+  const std::string token = directory.path() + "/token";
+  const std::string config = directory.path() + "/varve.toml";
+  std::ofstream(token).close();
+  chmod(token.c_str(), 0600);
+  std::ofstream(config) << kSource << "[http]\ntoken_file = \"" << token << "\"\n";
   const auto checked = [&] {
     const auto loaded = Load(config, {}, Files::kCheck);
     return loaded ? std::string() : loaded.error().message;
   };
   CHECK(Has(checked(), "16 to 1024 characters"));
-  std::ofstream(name) << "0123456789abcdef";
+  std::ofstream(token) << "0123456789abcdef";
   CHECK(checked().empty());
-  chmod(name, 0644);
+  chmod(token.c_str(), 0644);
   CHECK(Has(checked(), "can be read by others"));
   CHECK(Load(config, {}));
-  std::remove(name);
+  std::remove(token.c_str());
   CHECK(Has(checked(), "cannot be read"));
-  std::remove(config.c_str());
 }
 
 TEST_CASE("settings of later versions say so") {
@@ -195,14 +195,12 @@ TEST_CASE("the environment wins over the file") {
 }
 
 TEST_CASE("the file is the one that is named, of the environment, or the default") {
-  char name[] = "/tmp/varve-config-XXXXXX";
-  const int fd = mkstemp(name);
-  REQUIRE(fd >= 0);
-  close(fd);
+  const test::TemporaryDirectory directory;
+  const std::string name = directory.path() + "/varve.toml";
   std::ofstream(name) << kSource;
   CHECK(Load(name, {})->path == name);
   CHECK(Load("", {{"VARVE_CONFIG", name}})->path == name);
-  std::remove(name);
+  std::remove(name.c_str());
   const auto missing = Load(name, {{"VARVE_SOURCE_DSN", "dbname=x"}});
   REQUIRE_FALSE(missing);
   CHECK(Has(missing.error().message, "varve init --source"));

@@ -17,6 +17,7 @@
 #include "sidecar/http/listener.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_history.h"
+#include "tests/support/temporary_directory.h"
 
 namespace varve::tests {
 namespace {
@@ -24,17 +25,8 @@ namespace {
 using http::Descriptor;
 using std::chrono::milliseconds;
 
-class Directory {
- public:
-  Directory() {
-    char name[] = "/tmp/varve.XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~Directory() { std::filesystem::remove_all(path_); }
-  std::string operator/(const char* file) const { return path_ + "/" + file; }
-
- private:
-  std::string path_;
+struct Directory : test::TemporaryDirectory {
+  std::string operator/(const char* file) const { return path() + "/" + file; }
 };
 
 struct Running {

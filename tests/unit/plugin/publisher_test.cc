@@ -17,6 +17,7 @@
 
 #include "sidecar/wire/decoder.h"
 #include "tests/support/catch.h"
+#include "tests/support/temporary_directory.h"
 
 namespace varve {
 namespace {
@@ -31,16 +32,8 @@ constexpr uint64_t kQueueBytes = 1 << 20;
 // A PULL socket on a path of its own.
 class Reader {
  public:
-  Reader() {
-    char name[] = "/tmp/varve-publisher-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  ~Reader() {
-    Close();
-    unlink(path().c_str());
-    rmdir(directory_.c_str());
-  }
-  std::string path() const { return directory_ + "/s"; }
+  ~Reader() { Close(); }
+  std::string path() const { return directory_.path() + "/s"; }
   void Bind() {
     context_ = zmq_ctx_new();
     socket_ = zmq_socket(context_, ZMQ_PULL);
@@ -66,7 +59,7 @@ class Reader {
   }
 
  private:
-  std::string directory_;
+  const test::TemporaryDirectory directory_;
   void* context_ = nullptr;
   void* socket_ = nullptr;
 };

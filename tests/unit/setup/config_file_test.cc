@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: PostgreSQL
 #include "sidecar/setup/config_file.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 
 #include "tests/support/catch.h"
+#include "tests/support/temporary_directory.h"
 
 namespace varve::setup {
 namespace {
@@ -15,8 +15,8 @@ size_t Entries(const std::string& directory) {
 }
 
 TEST_CASE("a config file is there whole or not at all") {
-  char name[] = "/tmp/varve.XXXXXX";
-  const std::string directory = mkdtemp(name);
+  const test::TemporaryDirectory temporary;
+  const std::string& directory = temporary.path();
   const std::string path = directory + "/sub/varve.toml";
   {
     ConfigFile file(path);
@@ -32,19 +32,17 @@ TEST_CASE("a config file is there whole or not at all") {
     CHECK(file.Read() == "a = 1\n");
   }
   CHECK(Entries(directory + "/sub") == 1);
-  std::filesystem::remove_all(directory);
 }
 
 TEST_CASE("a place that cannot be written is refused before anything else") {
-  char name[] = "/tmp/varve.XXXXXX";
-  const std::string directory = mkdtemp(name);
+  const test::TemporaryDirectory temporary;
+  const std::string& directory = temporary.path();
   const base::Status refused = ConfigFile(directory).Prepare("a");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == base::ErrorCode::kForbidden);
   CHECK(refused.error().message.find("--config") != std::string::npos);
   CHECK(Entries(directory) == 0);
   CHECK_FALSE(ConfigFile("/dev/null/x/varve.toml").Prepare("a"));
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace
