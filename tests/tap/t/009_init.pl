@@ -141,7 +141,7 @@ is($varve->sql(q{select count(*) from pg_publication_tables where tablename = 'n
 like($varve->varve_ok(@doctor), qr/newt: not followed: it is not in the publication/, 'doctor lists it');
 
 # --- A broken table.
-$varve->sql('alter table orders alter id type bigint; insert into orders values (7)');
+$varve->sql('alter table orders alter id type text; insert into orders values (7)');
 $varve->catch_up;
 ($status, $out) = $varve->varve(@doctor);
 is($status, 4, 'doctor says no when a table is broken');
@@ -173,7 +173,7 @@ rename("$varve->{dir}/data", "$varve->{dir}/old") or die;
 like($varve->varve_ok(@init), qr/^  \+ public\.newt$/m, 'without it the table is added');
 $varve->start;
 is_deeply($varve->scan('newt', 'now'), [], 'and can be read');
-is_deeply($varve->scan('orders', 'now'), ['{"id": 7}'], 'as can the one that was broken');
+is_deeply($varve->scan('orders', 'now'), ['{"id": "7"}'], 'as can the one that was broken');
 $varve->stop_varved;
 $varve->start_varved(VARVE_STORE_DATA_DIR => "$varve->{dir}/old", VARVE_SOURCE_DSN => 'host=/nowhere');
 $varve->wait_for('the old history answers', sub { ($varve->varve('scan', 'accounts'))[0] == 0 });
