@@ -61,7 +61,7 @@ class Client final : public Ingest {
   void RunSessions();
   base::Status RunSession();
   base::Status Stream(SessionStart::Started* started);
-  void ShowTransport(const SessionStart::Started& started);
+  void ShowSession(const SessionStart::Started& started);
   // True when the next session may do better at once, without the bus.
   bool LeaveBus(const base::Error& error);
   // False when ingest has ended for good.
@@ -136,14 +136,8 @@ bool Client::HandleTrouble(const base::Error& error) {
 base::Status Client::RunSession() {
   SessionStart start({&options_, history_, &board_, &trouble_, &stop_, &bus_failure_, &slot_is_foreign_});
   ASSIGN_OR_RETURN(SessionStart::Started started, start.Run());
-  board_.Update([](IngestStatus* status) {
-    status->phase = Phase::kStreaming;
-    status->last_error.clear();
-    status->remedy.clear();
-    ++status->sessions;
-  });
+  ShowSession(started);
   server_waker_.Wake();
-  ShowTransport(started);
   // One session is enough to get past what stood in the way.
   bus_failure_.clear();
   const int64_t started_ms = NowMs();
@@ -155,9 +149,13 @@ base::Status Client::RunSession() {
   return status;
 }
 
-void Client::ShowTransport(const SessionStart::Started& started) {
+void Client::ShowSession(const SessionStart::Started& started) {
   const bool over_bus = started.transport.bus != nullptr;
   board_.Update([&](IngestStatus* status) {
+    status->phase = Phase::kStreaming;
+    status->last_error.clear();
+    status->remedy.clear();
+    ++status->sessions;
     status->transport = over_bus ? "zmq" : "stream";
     status->transport_reason = started.transport.reason;
   });
