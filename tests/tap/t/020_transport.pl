@@ -71,6 +71,8 @@ sub check
 }
 
 # --- Over the bus, since the server sends to it.
+# Ready is what has its first copy, which may be before its first session streams.
+wait_for_session(0, 'zmq');
 my $status = status();
 is($status->{transport}, 'zmq', 'auto takes the bus where server and varved share the machine');
 is($status->{endpoint}, "ipc://$socket", 'at the endpoint beside the HTTP socket');
