@@ -11,7 +11,14 @@ namespace {
 
 constexpr uint64_t kLogLimitForPeople = 50;
 
-// "accounts +1 ~2, orders +3, 1 message"
+// Of the replication origin that brought it in.
+std::string OriginName(const JsonObject& transaction) {
+  const JsonObject origin = transaction.Object("origin");
+  return origin.Has("name") ? DisplayText(origin.Text("name"))
+                            : fmt::format("the dropped origin {}", origin.Text("id"));
+}
+
+// "accounts +1 ~2, orders +3, 1 message, from the_other_server"
 std::string TablesText(const JsonObject& transaction) {
   std::string text;
   for (const std::string_view item : transaction.Items("tables")) {
@@ -23,6 +30,7 @@ std::string TablesText(const JsonObject& transaction) {
   if (const uint64_t messages = transaction.Count("messages"); messages != 0) {
     text += fmt::format("{}{} message{}", text.empty() ? "" : ", ", messages, messages == 1 ? "" : "s");
   }
+  if (transaction.Has("origin")) text += fmt::format(", from {}", OriginName(transaction));
   return text;
 }
 

@@ -5,8 +5,8 @@
 #include "replication/output_plugin.h"
 
 #include "plugin/compat.h"
+#include "plugin/output/callbacks.h"
 #include "plugin/output/endpoint.h"
-#include "plugin/output/output.h"
 
 PG_MODULE_MAGIC;
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* format=flatbuffers: changes are collected in plain arrays, one message is built of them at a
- * time. */
+/* format=flatbuffers: changes are collected in plain arrays, of which messages are built. */
 #include "postgres.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
@@ -8,7 +7,9 @@
 #include "plugin/output/fit.h"
 #include "plugin/output/handshake.h"
 #include "plugin/output/flush.h"
+#include "plugin/output/origin.h"
 #include "plugin/output/output.h"
+#include "plugin/output/piece.h"
 #include "plugin/output/publish.h"
 #include "plugin/output/row.h"
 
@@ -31,6 +32,7 @@ typedef struct VarveBatchBody
 	VarveRelationRef *refs;
 	int ref_count;
 	int ref_capacity;
+	VarveBuffer origins;	/* of VarveOrigin */
 	size_t described_bytes; /* of the descriptions that the message begins with */
 	VarveBatchParts parts;	/* all that, for the reader of the body */
 } VarveBatchBody;
@@ -87,6 +89,7 @@ open_body(VarveBatchBody *body, int batch_bytes, MemoryContext context)
 	body->transactions = palloc(body->transaction_capacity * sizeof(VarveTransaction));
 	body->ref_capacity = 16;
 	body->refs = palloc(body->ref_capacity * sizeof(VarveRelationRef));
+	varve_buffer_init(&body->origins, context, sizeof(VarveOrigin));
 	body->wire = varve_wire_open();
 	if (body->wire == NULL)
 		check_status(VARVE_WIRE_OUT_OF_MEMORY);
@@ -149,6 +152,7 @@ empty_body(VarveBatchBody *body)
 	body->change_count = 0;
 	body->transaction_count = 0;
 	body->ref_count = 0;
+	body->origins.length = 0;
 	body->described_bytes = 0;
 }
 
@@ -184,6 +188,8 @@ fill_parts(VarveOutput *output)
 	parts->change_count = body->change_count;
 	parts->heap = body->heap.data;
 	parts->heap_length = body->heap.length;
+	parts->origins = (const VarveOrigin *)body->origins.data;
+	parts->origin_count = body->origins.length / sizeof(VarveOrigin);
 }
 
 /* transport=stream: the body in hand as one message. */
@@ -238,36 +244,6 @@ send_body(VarveOutput *output, bool now)
 	varve_publish_leave(batch->publish, now || bytes >= (Size)output->options.batch_bytes, bytes);
 }
 
-/* Where a transaction, or a block of it, ends. */
-static void
-flush(VarveOutput *output)
-{
-	send_body(output, false);
-}
-
-static const uint32 stage_flags[] = {
-	[VARVE_STAGE_WHOLE] = 0,
-	[VARVE_STAGE_PREPARED] = VARVE_TRANSACTION_PREPARED,
-	[VARVE_STAGE_STREAMED] = VARVE_TRANSACTION_STREAMED,
-	[VARVE_STAGE_STREAM_ABORT] = VARVE_TRANSACTION_STREAMED | VARVE_TRANSACTION_ABORT,
-	[VARVE_STAGE_STREAM_COMMIT] = VARVE_TRANSACTION_STREAMED | VARVE_TRANSACTION_COMMIT,
-	[VARVE_STAGE_STREAM_PREPARE] =
-		VARVE_TRANSACTION_STREAMED | VARVE_TRANSACTION_PREPARED | VARVE_TRANSACTION_COMMIT,
-	[VARVE_STAGE_COMMIT_PREPARED] = VARVE_TRANSACTION_COMMIT | VARVE_TRANSACTION_COMMIT_PREPARED,
-	[VARVE_STAGE_ROLLBACK_PREPARED] =
-		VARVE_TRANSACTION_COMMIT | VARVE_TRANSACTION_ROLLBACK_PREPARED,
-};
-
-/* What belongs to a subtransaction, or ends one, has its xid where others have an LSN. */
-static uint64
-piece_position(const VarveEventTransaction *transaction)
-{
-	return transaction->stage == VARVE_STAGE_STREAMED ||
-				   transaction->stage == VARVE_STAGE_STREAM_ABORT
-			   ? transaction->subxid
-			   : transaction->position;
-}
-
 /* The piece of the transaction in hand that the next change goes to. */
 static VarveTransaction *
 open_piece(VarveOutput *output)
@@ -279,7 +255,7 @@ open_piece(VarveOutput *output)
 	if (batch->piece_open)
 	{
 		piece = &body->transactions[body->transaction_count - 1];
-		if (piece->position == piece_position(&output->transaction))
+		if (piece->position == varve_piece_position(&output->transaction))
 			return piece;
 	}
 	if (body->transaction_count == body->transaction_capacity)
@@ -289,12 +265,12 @@ open_piece(VarveOutput *output)
 			repalloc(body->transactions, body->transaction_capacity * sizeof(VarveTransaction));
 	}
 	piece = &body->transactions[body->transaction_count++];
-	piece->position = piece_position(&output->transaction);
+	piece->position = varve_piece_position(&output->transaction);
 	piece->commit_time = output->transaction.commit_time;
 	piece->xid = output->transaction.xid;
 	piece->first_change = (uint32)body->change_count;
 	piece->count = 0;
-	piece->flags = stage_flags[output->transaction.stage];
+	piece->flags = varve_stage_flags[output->transaction.stage];
 	if (!batch->begin_sent)
 		piece->flags |= VARVE_TRANSACTION_BEGIN;
 	if (output->transaction.non_transactional)
@@ -332,8 +308,7 @@ describe(VarveBatch *batch, const VarveRelation *definition)
 	check_status(status);
 }
 
-/* The place of the table, as it is now, among the refs of this batch; describes it where it is new.
- */
+/* The place of the table, as it is now, among the refs of this batch. Describes a new one. */
 static uint16
 ref_of(VarveBatch *batch, VarveRelationEntry *entry)
 {
@@ -422,20 +397,28 @@ encode_change(VarveOutput *output, const VarveEvent *event)
 	}
 }
 
-static bool
-batch_change(VarveOutput *output, const VarveEvent *event)
+/* Before a change, so that the last batch of a transaction can carry its commit. */
+static void
+make_room(VarveOutput *output)
 {
 	VarveBatch *batch = output->batch;
-	Size heap_length;
 
 	take_body(output);
-	/* Before the change, so that the last batch of a transaction can carry its commit. */
 	if (body_bytes(batch->body) >= (Size)output->options.batch_bytes ||
 		batch->body->ref_count >= REFS_MAX)
 	{
 		send_body(output, true);
 		take_body(output);
 	}
+}
+
+static bool
+batch_change(VarveOutput *output, const VarveEvent *event)
+{
+	VarveBatch *batch = output->batch;
+	Size heap_length;
+
+	make_room(output);
 	heap_length = batch->body->heap.length;
 	while (!varve_fit(output, event, encode_change))
 	{
@@ -464,14 +447,28 @@ append_gid(VarveOutput *output)
 	(void)batch_change(output, &event);
 }
 
+/* The last piece is open. */
+static void
+flush_end(VarveOutput *output)
+{
+	VarveBatchBody *body = output->batch->body;
+
+	if (output->transaction.origin_id != InvalidRepOriginId)
+		varve_origin_append(&output->transaction, (uint32)body->transaction_count - 1, &body->heap,
+							&body->origins);
+	send_body(output, false);
+}
+
 static void
 batch_commit(VarveOutput *output)
 {
 	if (output->transaction.stage == VARVE_STAGE_PREPARED)
 		append_gid(output);
+	else if (output->transaction.origin_id != InvalidRepOriginId)
+		make_room(output);
 	take_body(output);
 	open_piece(output)->flags |= VARVE_TRANSACTION_COMMIT;
-	flush(output);
+	flush_end(output);
 }
 
 static void
@@ -481,7 +478,8 @@ batch_end(VarveOutput *output)
 
 	batch->piece_open = false;
 	/* Of streamed transactions nothing ends that has not begun. */
-	batch->begin_sent = (stage_flags[output->transaction.stage] & VARVE_TRANSACTION_STREAMED) != 0;
+	batch->begin_sent =
+		(varve_stage_flags[output->transaction.stage] & VARVE_TRANSACTION_STREAMED) != 0;
 	if (output->transaction.gid != NULL)
 		append_gid(output);
 	else
@@ -489,7 +487,14 @@ batch_end(VarveOutput *output)
 		take_body(output);
 		(void)open_piece(output);
 	}
-	flush(output);
+	flush_end(output);
+}
+
+/* Where a block of a transaction ends. */
+static void
+flush(VarveOutput *output)
+{
+	send_body(output, false);
 }
 
 const VarveSink varve_batch_sink = {batch_begin, batch_change, batch_commit, flush, batch_end};

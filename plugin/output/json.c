@@ -97,6 +97,25 @@ put_position(VarveOutput *output)
 }
 
 static void
+put_origin(VarveOutput *output)
+{
+	StringInfo out = output->ctx->out;
+
+	if (output->transaction.origin_id == InvalidRepOriginId)
+		return;
+	varve_json_key(out, "origin");
+	appendStringInfo(out, "{\"id\": %u", output->transaction.origin_id);
+	if (output->transaction.origin != NULL)
+		varve_json_text(out, "name", output->transaction.origin);
+	if (!XLogRecPtrIsInvalid(output->transaction.origin_lsn))
+	{
+		varve_json_key(out, "lsn");
+		appendStringInfo(out, "\"%X/%X\"", LSN_FORMAT_ARGS(output->transaction.origin_lsn));
+	}
+	appendStringInfoChar(out, '}');
+}
+
+static void
 put_gid(VarveOutput *output)
 {
 	if (output->transaction.gid != NULL)
@@ -347,6 +366,7 @@ write_end(VarveOutput *output, const char *kind)
 	JsonEncodeDateTime(time, TimestampTzGetDatum(output->transaction.commit_time), TIMESTAMPTZOID,
 					   &utc);
 	varve_json_text(output->ctx->out, "time", time);
+	put_origin(output);
 	end_line(output);
 }
 

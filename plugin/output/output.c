@@ -5,8 +5,10 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "plugin/output/callbacks.h"
 #include "plugin/output/farewell.h"
 #include "plugin/output/flush.h"
+#include "plugin/output/origin.h"
 #include "plugin/output/output.h"
 #include "plugin/output/rewrite.h"
 #include "plugin/output/root.h"
@@ -366,7 +368,10 @@ varve_output_commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecP
 	varve_output_close(output, txn);
 	begun = output->begun;
 	if (begun)
+	{
+		varve_origin_note(output, txn);
 		output->sink->commit(output);
+	}
 	output->begun = false;
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(output->change_context);

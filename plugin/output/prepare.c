@@ -3,7 +3,8 @@
 #include "postgres.h"
 #include "utils/memutils.h"
 
-#include "plugin/output/output.h"
+#include "plugin/output/callbacks.h"
+#include "plugin/output/origin.h"
 
 void
 varve_output_begin_prepare(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
@@ -36,6 +37,7 @@ varve_output_prepare(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRec
 			!TransactionIdEquals(output->transaction.xid, txn->xid))
 			varve_output_open(output, txn, VARVE_STAGE_PREPARED);
 		varve_output_close(output, txn);
+		varve_origin_note(output, txn);
 		send_prepare(output);
 	}
 	output->staged = NULL;
@@ -62,6 +64,7 @@ end_prepared(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, VarveStage stag
 		output->transaction.xid = txn->xid;
 		output->transaction.gid = txn->gid;
 		output->next_seq = 0;
+		varve_origin_note(output, txn);
 		output->sink->end(output);
 	}
 	MemoryContextSwitchTo(old_context);

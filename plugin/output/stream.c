@@ -8,7 +8,8 @@
 #include "utils/inval.h"
 #include "utils/memutils.h"
 
-#include "plugin/output/output.h"
+#include "plugin/output/callbacks.h"
+#include "plugin/output/origin.h"
 
 void
 varve_output_stream_start(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
@@ -105,6 +106,8 @@ end_stream(VarveOutput *output, ReorderBufferTXN *txn, TransactionId subxid, Var
 	if (stage == VARVE_STAGE_STREAM_PREPARE)
 		output->transaction.gid = top->gid;
 	output->next_seq = staged->next_seq;
+	if (stage != VARVE_STAGE_STREAM_ABORT)
+		varve_origin_note(output, top);
 	output->sink->end(output);
 }
 

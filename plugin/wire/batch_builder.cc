@@ -144,6 +144,7 @@ void PutBatch(VarveWire* wire, const VarveBatchParts& parts) {
   const auto transactions =
       PutStructs<stream::Transaction>(builder, parts.transactions, parts.transaction_count);
   const auto refs = PutStructs<stream::RelationRef>(builder, parts.refs, parts.ref_count);
+  const auto origins = PutStructs<stream::Origin>(builder, parts.origins, parts.origin_count);
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<stream::Relation>>> relations;
   if (!wire->relations.empty()) relations = builder.CreateVector(wire->relations);
   flatbuffers::Offset<stream::Handshake> handshake;
@@ -151,7 +152,7 @@ void PutBatch(VarveWire* wire, const VarveBatchParts& parts) {
   const stream::Session session(parts.session_high, parts.session_low);
   const bool has_session = parts.session_high != 0 || parts.session_low != 0;
   const auto batch = stream::CreateBatch(builder, has_session ? &session : nullptr, parts.sequence, handshake,
-                                         relations, refs, transactions, changes, heap);
+                                         relations, refs, transactions, changes, heap, origins);
   stream::FinishSizePrefixedBatchBuffer(builder, batch);
 }
 
@@ -175,7 +176,7 @@ VarveWireStatus varve_wire_add_relation(VarveWire* wire, const VarveRelation* re
 VarveWireStatus varve_wire_finish(VarveWire* wire, const VarveBatchParts* parts, size_t* length) noexcept
     try {
   const flatbuffers::FlatBufferBuilder& builder = wire->Open();
-  wire->is_plain = parts->handshake == nullptr && wire->relations.empty();
+  wire->is_plain = parts->handshake == nullptr && parts->origin_count == 0 && wire->relations.empty();
   if (wire->is_plain) {
     wire->plain = varve::wire::PlainBatch::Plan(*parts);
     *length = wire->plain.length;
@@ -185,7 +186,7 @@ VarveWireStatus varve_wire_finish(VarveWire* wire, const VarveBatchParts* parts,
   const size_t bound =
       builder.GetSize() + parts->heap_length + kFrameBytesMax + parts->change_count * sizeof(VarveChange) +
       parts->transaction_count * sizeof(VarveTransaction) + parts->ref_count * sizeof(VarveRelationRef) +
-      wire->relations.size() * sizeof(uint32_t);
+      parts->origin_count * sizeof(VarveOrigin) + wire->relations.size() * sizeof(uint32_t);
   if (bound > VARVE_MESSAGE_BYTES_MAX) return VARVE_WIRE_TOO_LARGE;
   PutBatch(wire, *parts);
   *length = builder.GetSize();

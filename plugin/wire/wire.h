@@ -54,7 +54,7 @@ typedef struct VarveBytes {
   size_t length;
 } VarveBytes;
 
-// The next three have the layout of the FlatBuffers structs of the same names.
+// The next four have the layout of the FlatBuffers structs of the same names.
 typedef struct VarveTransaction {
   uint64_t position;
   int64_t commit_time;
@@ -80,6 +80,14 @@ typedef struct VarveRelationRef {
   uint32_t oid;
   uint32_t reserved;
 } VarveRelationRef;
+
+typedef struct VarveOrigin {
+  uint64_t lsn;
+  uint32_t transaction;
+  uint32_t id;
+  uint32_t name_offset;
+  uint32_t name_length;
+} VarveOrigin;
 
 typedef struct VarveColumn {
   uint16_t attnum;
@@ -153,6 +161,8 @@ typedef struct VarveBatchParts {
   size_t change_count;
   const char* heap;
   size_t heap_length;
+  const VarveOrigin* origins;  // of those transactions that are not from here
+  size_t origin_count;
 } VarveBatchParts;
 
 typedef enum VarveWireStatus {

@@ -85,8 +85,9 @@ Status Applier::AppendWhole(const model::Batch& batch, const model::TransactionP
       RETURN_IF_ERROR(WritePending(store::Durability::kBuffered));
     }
   }
-  if (piece.commit || piece.non_transactional) return Commit();
-  return {};
+  if (!piece.commit && !piece.non_transactional) return {};
+  open_->record.origin = piece.origin;
+  return Commit();
 }
 
 // What comes again must be what came before. It is not when the server was restored from a backup of its

@@ -70,6 +70,7 @@ struct TransactionInfo {
   ReadPoint point;
   std::map<base::TableOid, TableCounts> tables;
   uint64_t messages = 0;
+  std::optional<model::Origin> origin;  // applied by replication, with the commit time of another server
 };
 
 // A row as it was, with the schema of the moment it is read at. Borrowed: valid during the callback only.

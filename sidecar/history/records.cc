@@ -48,6 +48,7 @@ TransactionInfo InfoOf(base::Position position, const store::TransactionRecord& 
         TableCounts{counts.inserts, counts.updates, counts.deletes, counts.truncates, counts.definitions};
   }
   info.messages = record.messages;
+  info.origin = record.origin;
   return info;
 }
 

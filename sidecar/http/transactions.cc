@@ -28,6 +28,16 @@ TableNames NamesOf(const History& history) {
   return names;
 }
 
+void AppendOrigin(const model::Origin& origin, std::string* out) {
+  *out += fmt::format(R"(,"origin":{{"id":{})", origin.id);
+  if (!origin.name.empty()) {
+    *out += R"(,"name":)";
+    AppendJsonString(origin.name, out);
+  }
+  if (origin.lsn.value != 0) *out += fmt::format(R"(,"lsn":"{}")", base::FormatLsn(origin.lsn));
+  *out += '}';
+}
+
 void AppendTransaction(const TableNames& names, const history::TransactionInfo& transaction,
                        std::string* out) {
   *out += '{';
@@ -43,7 +53,9 @@ void AppendTransaction(const TableNames& names, const history::TransactionInfo& 
     AppendCountMembers(counts, out);
     *out += '}';
   }
-  *out += fmt::format(R"(],"messages":{}}})", transaction.messages);
+  *out += fmt::format(R"(],"messages":{})", transaction.messages);
+  if (transaction.origin) AppendOrigin(*transaction.origin, out);
+  *out += '}';
 }
 
 Format ListFormat(const Request& request) {

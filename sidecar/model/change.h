@@ -63,6 +63,14 @@ enum class Staged : uint8_t {
   kRollbackPrepared,  // of one that was prepared, and perhaps never sent
 };
 
+// Where a transaction comes from that replication has applied in the server.
+struct Origin {
+  uint32_t id = 0;
+  std::string name;  // of pg_replication_origin; empty when there was none of that id any more
+  base::Lsn lsn;     // where the transaction ended there; 0 when nobody said
+  bool operator==(const Origin&) const = default;
+};
+
 // The part of a transaction that one batch carries.
 struct TransactionPiece {
   // Of the commit, PREPARE, COMMIT PREPARED or ROLLBACK PREPARED; of the record for a non-transactional
@@ -78,6 +86,7 @@ struct TransactionPiece {
   bool begin = false;
   bool commit = false;
   bool non_transactional = false;
+  std::optional<Origin> origin;  // with the last piece
 };
 
 // What the server says of itself in the first batch of a session.

@@ -20,6 +20,7 @@ constexpr uint8_t kRestartIdentity = 32;
 
 constexpr uint8_t kInLog = 1;
 constexpr uint8_t kNonTransactional = 2;
+constexpr uint8_t kHasOrigin = 4;
 
 tl::unexpected<base::Error> Damaged(std::string_view what) {
   return base::Fail(base::ErrorCode::kInternal, fmt::format("the store holds a damaged {}", what));
@@ -109,13 +110,15 @@ std::string EncodeTransaction(const TransactionRecord& record) {
   std::string out;
   ByteWriter writer(&out);
   writer.U8(static_cast<uint8_t>((record.in_log ? kInLog : 0) |
-                                 (record.non_transactional ? kNonTransactional : 0)));
+                                 (record.non_transactional ? kNonTransactional : 0) |
+                                 (record.origin ? kHasOrigin : 0)));
   writer.U64(record.xid.value).I64(record.commit_time.micros).I64(record.running_max.micros);
   writer.Varint(record.messages).Varint(record.tables.size());
   for (const auto& [table, counts] : record.tables) {
     writer.U32(table.value).Varint(counts.inserts).Varint(counts.updates);
     writer.Varint(counts.deletes).Varint(counts.truncates).Varint(counts.definitions);
   }
+  if (record.origin) writer.U32(record.origin->id).String(record.origin->name).U64(record.origin->lsn.value);
   return out;
 }
 
@@ -139,7 +142,15 @@ base::Result<TransactionRecord> DecodeTransaction(std::string_view bytes) {
     counts.truncates = reader.Varint();
     counts.definitions = reader.Varint();
   }
-  if (!reader.AtEnd() || (flags & ~(kInLog | kNonTransactional)) != 0) return Damaged("transaction");
+  if ((flags & kHasOrigin) != 0) {
+    record.origin.emplace();
+    record.origin->id = reader.U32();
+    record.origin->name = reader.String();
+    record.origin->lsn.value = reader.U64();
+  }
+  if (!reader.AtEnd() || (flags & ~(kInLog | kNonTransactional | kHasOrigin)) != 0) {
+    return Damaged("transaction");
+  }
   return record;
 }
 

@@ -69,6 +69,7 @@ struct TransactionRecord {
   base::Timestamp running_max;  // the greatest commit time up to here
   uint64_t messages = 0;
   std::map<base::TableOid, TableCountsRecord> tables;
+  std::optional<model::Origin> origin;
   bool operator==(const TransactionRecord&) const = default;
 };
 std::string EncodeTransaction(const TransactionRecord& record);

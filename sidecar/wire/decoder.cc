@@ -55,7 +55,7 @@ Result<const stream::Batch*> Verify(const std::string& bytes) {
   if (!stream::VerifySizePrefixedBatchBuffer(verifier)) return Malformed("not a valid Batch buffer (VRV1)");
   const stream::Batch* batch = stream::GetSizePrefixedBatch(data);
   if (!IsAligned(batch->session()) || !IsAligned(batch->refs()) || !IsAligned(batch->transactions()) ||
-      !IsAligned(batch->changes())) {
+      !IsAligned(batch->changes()) || !IsAligned(batch->origins())) {
     return Malformed("structs at a place that is not aligned");
   }
   return batch;
@@ -221,6 +221,24 @@ Result<model::TransactionPiece> ReadPiece(const stream::Transaction& wire, size_
   return piece;
 }
 
+Status ReadOrigins(const stream::Batch& wire, model::Batch* batch) {
+  if (wire.origins() == nullptr) return {};
+  for (const stream::Origin* origin : *wire.origins()) {
+    if (origin->transaction() >= batch->pieces.size()) {
+      return Malformed(
+          fmt::format("the origin of transaction {} of {}", origin->transaction(), batch->pieces.size()));
+    }
+    model::TransactionPiece& piece = batch->pieces[origin->transaction()];
+    if (origin->id() == 0 || !piece.commit || piece.non_transactional || piece.origin.has_value()) {
+      return Malformed(fmt::format("an origin in the wrong place of transaction {}", piece.xid));
+    }
+    ASSIGN_OR_RETURN(const std::string_view name,
+                     HeapPart(wire.heap(), origin->name_off(), origin->name_len()));
+    piece.origin = model::Origin{origin->id(), std::string(name), base::Lsn{origin->lsn()}};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string FormatSession(SessionId session) {
@@ -282,6 +300,7 @@ Result<model::Batch> Decoder::Decode(std::string_view message) {
       batch.pieces.push_back(piece);
     }
   }
+  RETURN_IF_ERROR(ReadOrigins(*wire, &batch));
   RETURN_IF_ERROR(order_.Check(batch));
   ++next_sequence_;
   return batch;

@@ -79,6 +79,22 @@ std::string Staged() {
   return builder.Build();
 }
 
+// One from here between two that replication has brought in, of which one origin has no name any more.
+std::string Origins() {
+  using varve::stream::Op;
+  varve::test::StreamBuilder builder;
+  const varve::model::Relation relation = varve::test::KeyedRelation();
+  builder.relations = {relation};
+  builder.refs.emplace_back(relation.version.value, relation.oid.value, 0);
+  for (int32_t i = 0; i < 3; ++i) {
+    builder.Add(Op::Insert, 0, 0, varve::test::KeyedImage(relation, i, "a"));
+    builder.Commit(0x100 + static_cast<uint64_t>(i), 700 + static_cast<uint32_t>(i));
+    if (i == 0) builder.From(1, "far", 0x123456789);
+    if (i == 2) builder.From(2, "", 0);
+  }
+  return builder.Build();
+}
+
 // One transaction over two messages, then definitions, a rewrite with its rows and messages; only the first
 // message of a session has a handshake.
 std::string Session() {
@@ -170,6 +186,7 @@ int main(int argc, char** argv) {
   const std::pair<const char*, std::string> sessions[] = {{"one_transaction", OneTransaction()},
                                                           {"every_type", EveryType()},
                                                           {"staged", Staged()},
+                                                          {"origins", Origins()},
                                                           {"session", Session()},
                                                           {"staged_session", StagedSession()}};
   for (const auto& [name, bytes] : sessions) {

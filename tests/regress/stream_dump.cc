@@ -118,6 +118,12 @@ std::string GidJson(const model::Batch& batch, const model::TransactionPiece& pi
   return fmt::format(", \"gid\": {}, \"gid_seq\": {}", Quote(last.new_image), last.seq.value);
 }
 
+std::string OriginJson(const model::TransactionPiece& piece) {
+  if (!piece.origin) return {};
+  return fmt::format(", \"origin\": {{\"id\": {}, \"name\": {}, \"lsn\": \"{}\"}}", piece.origin->id,
+                     Quote(piece.origin->name), base::FormatLsn(piece.origin->lsn));
+}
+
 // What comes before the changes of a streamed piece, or is all there is of a piece that only ends something.
 std::optional<std::string> FrameJson(const model::Batch& batch, const model::TransactionPiece& piece) {
   const char* kind = nullptr;
@@ -131,8 +137,8 @@ std::optional<std::string> FrameJson(const model::Batch& batch, const model::Tra
     case model::Staged::kCommitPrepared: kind = "commit_prepared"; break;
     case model::Staged::kRollbackPrepared: kind = "rollback_prepared"; break;
   }
-  return fmt::format("{{\"kind\": \"{}\", \"xid\": {}, \"subxid\": {}, \"begin\": {}{}}}", kind, piece.xid,
-                     piece.subxid, piece.begin, GidJson(batch, piece));
+  return fmt::format("{{\"kind\": \"{}\", \"xid\": {}, \"subxid\": {}, \"begin\": {}{}{}}}", kind, piece.xid,
+                     piece.subxid, piece.begin, GidJson(batch, piece), OriginJson(piece));
 }
 
 Status Dump(wire::Decoder* decoder, std::string_view line) {
@@ -158,9 +164,9 @@ Status Dump(wire::Decoder* decoder, std::string_view line) {
       std::cout << json << '\n';
     }
     if (piece.commit && !piece.non_transactional) {
-      std::cout << fmt::format("{{\"kind\": \"{}\", \"xid\": {}{}}}\n",
+      std::cout << fmt::format("{{\"kind\": \"{}\", \"xid\": {}{}{}}}\n",
                                piece.staged == model::Staged::kPrepared ? "prepare" : "commit", piece.xid,
-                               GidJson(batch, piece));
+                               GidJson(batch, piece), OriginJson(piece));
     }
   }
   return {};

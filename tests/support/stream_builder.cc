@@ -70,6 +70,13 @@ stream::Transaction& StreamBuilder::Commit(uint64_t end_lsn, uint32_t xid) {
   return transactions.back();
 }
 
+stream::Origin& StreamBuilder::From(uint32_t id, std::string_view name, uint64_t lsn) {
+  origins.emplace_back(lsn, static_cast<uint32_t>(transactions.size() - 1), id,
+                       static_cast<uint32_t>(heap.size()), static_cast<uint32_t>(name.size()));
+  heap += name;
+  return origins.back();
+}
+
 std::string StreamBuilder::Build() const {
   flatbuffers::FlatBufferBuilder builder;
   std::vector<flatbuffers::Offset<stream::Relation>> relation_offsets;
@@ -79,6 +86,7 @@ std::string StreamBuilder::Build() const {
   const auto ref_vector = builder.CreateVectorOfStructs(refs);
   const auto transaction_vector = builder.CreateVectorOfStructs(transactions);
   const auto change_vector = builder.CreateVectorOfStructs(changes);
+  const auto origin_vector = builder.CreateVectorOfStructs(origins);
   const auto heap_vector = Bytes(&builder, heap);
   flatbuffers::Offset<stream::Handshake> handshake_offset;
   if (handshake) {
@@ -98,6 +106,7 @@ std::string StreamBuilder::Build() const {
   out.add_transactions(transaction_vector);
   out.add_changes(change_vector);
   out.add_heap(heap_vector);
+  if (!origins.empty()) out.add_origins(origin_vector);
   stream::FinishSizePrefixedBatchBuffer(builder, out.Finish());
   return std::string(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
 }

@@ -22,6 +22,7 @@ struct StreamBuilder {
   std::vector<stream::RelationRef> refs;
   std::vector<stream::Transaction> transactions;
   std::vector<stream::Change> changes;
+  std::vector<stream::Origin> origins;
   std::string heap;
   bool handshake = true;
 
@@ -30,6 +31,8 @@ struct StreamBuilder {
                       std::string_view old_image = {});
   // The changes added since the last call become one whole transaction.
   stream::Transaction& Commit(uint64_t end_lsn, uint32_t xid);
+  // The last transaction comes from elsewhere.
+  stream::Origin& From(uint32_t id, std::string_view name, uint64_t lsn);
   std::string Build() const;
 };
 

@@ -73,6 +73,13 @@ update whole_rows set v = '"';
 delete from whole_rows;
 commit;
 insert into keyless values (1), (null);
+select pg_replication_origin_create('contract') is not null as created;
+select pg_replication_origin_session_setup('contract');
+begin;
+select pg_replication_origin_xact_setup('1/2', now());
+insert into keyless values (3);
+commit;
+select pg_replication_origin_session_reset();
 update keyless set v = 2;
 delete from keyless;
 alter table rich alter n type text using n || '!';
@@ -103,6 +110,7 @@ from lines where n > (select max(n) from lines) - (select count(*) from pg_logic
 create view parts as
 select line->>'kind' as name, line as part from lines union all
 select 'columns', c from lines, json_array_elements(line->'columns') c union all
+select 'origin', line->'origin' from lines where line->'origin' is not null union all
 select t.key, t.value from lines, json_array_elements(line->'columns') c, json_each(c) t where t.key in ('type', 'base_type') union all
 select 'element', c->'type'->'element' from lines, json_array_elements(line->'columns') c where c->'type'->'element' is not null;
 select name, string_agg(distinct left(part::text, 300), e'\n') as not_as_said from parts left join objects using (name)

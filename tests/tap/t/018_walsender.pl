@@ -36,6 +36,18 @@ is(Digest::MD5::md5_hex($digits // ''), $varve->sql("select md5(encode(content, 
 	'as it is in the server');
 unlike(slurp_file($node->logfile), qr/WARNING|ERROR|FATAL/, 'the server had nothing to complain of');
 
+# --- What replication has brought in.
+$varve->sql("select pg_replication_origin_create('elsewhere')");
+$varve->sql("select pg_replication_origin_session_setup('elsewhere'); begin;
+	select pg_replication_origin_xact_setup('1A/2B3C4D5E', '2020-01-01 00:00:00+00');
+	insert into beside values (100, 'replicated'); commit");
+catch_up();
+my $log = $varve->items('/v1/transactions?limit=1');
+is_deeply($log->[0]{origin}, { id => 1, name => 'elsewhere', lsn => '1A/2B3C4D5E' },
+	'the log says where it comes from');
+like($log->[0]{time}, qr/^2020-01-01T00:00:00/, 'with the time of the other server');
+like($varve->varve_ok('log', '--limit', 1), qr/beside \+1, from elsewhere$/m, 'the command line too');
+
 # --- 128 MiB that are 1 GB as text.
 $varve->sql(<<'SQL');
 do $$ declare bits varbit := repeat('0', 1 << 20)::varbit; begin

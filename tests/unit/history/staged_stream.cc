@@ -92,6 +92,7 @@ model::Batch EndOf(const TestTransaction& transaction, Staged staged, uint64_t l
   piece.staged = staged;
   piece.begin = staged == Staged::kCommitPrepared || staged == Staged::kRollbackPrepared;
   piece.commit = true;
+  piece.origin = transaction.origin;
   batch.pieces.push_back(piece);
   if (!gid.empty()) AddGid(gid, &batch);
   return batch;
@@ -107,6 +108,9 @@ std::string Everything(const history::History& history, uint64_t through) {
     for (const auto& [table, counts] : info.tables) {
       out += fmt::format(" {}: {} {} {} {} {}", table.value, counts.inserts, counts.updates, counts.deletes,
                          counts.truncates, counts.definitions);
+    }
+    if (info.origin) {
+      out += fmt::format(" from {} {} {}", info.origin->id, info.origin->name, info.origin->lsn.value);
     }
     out += '\n';
     positions.push_back(info.point.position);

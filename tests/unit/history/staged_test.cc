@@ -79,6 +79,33 @@ TEST_CASE("streams beside each other are applied where they commit, as if they h
   CHECK(f.All() == AllOf({s.one, s.two}));
 }
 
+TEST_CASE("the end of a transaction says where it comes from, whatever way it came") {
+  Sample s;
+  s.one.origin = model::Origin{3, "far", base::Lsn{77}};
+  Fixture whole;
+  whole.Apply(s.one);
+  whole.Apply(s.two);
+  CHECK(whole.history->GetTransaction(s.one.position())->origin == s.one.origin);
+  CHECK_FALSE(whole.history->GetTransaction(s.two.position())->origin.has_value());
+  Fixture streamed;
+  streamed.Append(StreamedPart(All(s.one)));
+  streamed.Append(EndOf(s.one, Staged::kStreamCommit, s.one.lsn));
+  streamed.Append(StreamedPart(All(s.two)));
+  streamed.Append(EndOf(s.two, Staged::kStreamCommit, s.two.lsn));
+  streamed.Publish();
+  CHECK(streamed.All() == whole.All());
+  // Who commits a prepared one may be another than who prepared it.
+  TestTransaction prepared = s.one;
+  prepared.origin = model::Origin{4, "near", base::Lsn{7}};
+  Fixture in_two_phases;
+  in_two_phases.Append(StreamedPart(All(prepared)));
+  in_two_phases.Append(EndOf(prepared, Staged::kStreamPrepare, 1100, "gid"));
+  in_two_phases.Append(EndOf(s.one, Staged::kCommitPrepared, s.one.lsn, "gid"));
+  in_two_phases.Append(PieceOf(s.two, 0, s.two.changes.size()));
+  in_two_phases.Publish();
+  CHECK(in_two_phases.All() == whole.All());
+}
+
 TEST_CASE("what rolled back of a stream is as if it had never come, nested or all of it") {
   const Sample s;
   Fixture f;

@@ -159,6 +159,7 @@ model::Batch PieceOf(const TestTransaction& transaction, size_t first, size_t co
   piece.begin = first == 0;
   piece.commit = first + count == transaction.changes.size();
   piece.non_transactional = transaction.non_transactional;
+  if (piece.commit) piece.origin = transaction.origin;
   batch.pieces.push_back(piece);
   for (size_t i = first; i < first + count; ++i) {
     const TestChange& change = transaction.changes[i];

@@ -58,6 +58,7 @@ struct TestTransaction {
   int64_t time = 0;
   bool non_transactional = false;
   std::vector<TestChange> changes;
+  std::optional<model::Origin> origin;
 
   base::Position position() const { return base::Position{lsn}; }
 

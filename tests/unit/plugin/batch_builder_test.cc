@@ -35,6 +35,7 @@ struct Fixture {
   uint64_t sequence = 0;
   wire::SessionId session = kSession;
   size_t described = 0;
+  std::vector<VarveOrigin> origins;
 
   Fixture() {
     columns[0].attnum = 1;
@@ -122,6 +123,8 @@ struct Fixture {
     parts.change_count = changes.size();
     parts.heap = heap.data();
     parts.heap_length = heap.size();
+    parts.origins = origins.data();
+    parts.origin_count = origins.size();
     size_t length = 0;
     REQUIRE(varve_wire_finish(wire.get(), &parts, &length) == VARVE_WIRE_OK);
     std::string message(length, '\x55');
@@ -193,6 +196,35 @@ TEST_CASE("the sidecar's decoder reads what the plugin builds") {
   REQUIRE(batch->changes.size() == 1);
   REQUIRE(batch->changes[0].op == model::Op::kInsert);
   REQUIRE(batch->changes[0].table.value == kTableOid);
+}
+
+TEST_CASE("each transaction of a batch says where it comes from, and one from here says nothing") {
+  constexpr uint32_t kWhole = VARVE_TRANSACTION_BEGIN | VARVE_TRANSACTION_COMMIT;
+  Fixture fixture;
+  fixture.refs.push_back({fixture.relation.version, kTableOid, 0});
+  REQUIRE(varve_wire_add_relation(fixture.wire.get(), &fixture.relation, &fixture.described) ==
+          VARVE_WIRE_OK);
+  fixture.AddInsert(0);
+  fixture.transactions.push_back({0x100, 0, 700, 0, 1, VARVE_TRANSACTION_BEGIN});
+  wire::Decoder decoder(kSession);
+  const auto first = decoder.Decode(fixture.Finish());
+  REQUIRE(first.has_value());
+  CHECK_FALSE(first->pieces[0].origin.has_value());
+
+  fixture.AddInsert(1);
+  fixture.AddInsert(0);
+  fixture.AddInsert(0);
+  fixture.transactions.push_back({0x100, 0, 700, 0, 1, VARVE_TRANSACTION_COMMIT});
+  fixture.transactions.push_back({0x200, 0, 701, 1, 1, kWhole});
+  fixture.transactions.push_back({0x300, 0, 702, 2, 1, kWhole});
+  fixture.origins.push_back({0x123456789, 0, 1, static_cast<uint32_t>(fixture.heap.size()), 9});
+  fixture.heap += "elsewhere";
+  fixture.origins.push_back({0, 2, 65000, 0, 0});
+  const auto second = decoder.Decode(fixture.Finish());
+  REQUIRE(second.has_value());
+  CHECK(second->pieces[0].origin == model::Origin{1, "elsewhere", base::Lsn{0x123456789}});
+  CHECK_FALSE(second->pieces[1].origin.has_value());
+  CHECK(second->pieces[2].origin == model::Origin{65000, "", base::Lsn{}});
 }
 
 TEST_CASE("a wire starts the next batch afresh and keeps relations out of it") {

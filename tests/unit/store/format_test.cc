@@ -309,6 +309,22 @@ TEST_CASE("transactions have these bytes") {
   CHECK(DecodeTransaction(bytes).value() == transaction);
   CHECK_FALSE(DecodeTransaction(bytes + "x").has_value());
   RefusesDamage(bytes, DecodeTransaction);
+
+  transaction.tables.clear();
+  transaction.origin = model::Origin{3, "far", base::Lsn{9}};
+  const std::string from_elsewhere = EncodeTransaction(transaction);
+  CHECK(Hex(from_elsewhere) ==
+        "05"
+        "0000000100000002"
+        "8000000000000005"
+        "8000000000000006"
+        "01"
+        "00"
+        "00000003"
+        "03666172"
+        "0000000000000009");
+  CHECK(DecodeTransaction(from_elsewhere).value() == transaction);
+  RefusesDamage(from_elsewhere, DecodeTransaction);
 }
 
 TEST_CASE("read points, the published position and the identity have these bytes") {

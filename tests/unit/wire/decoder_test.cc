@@ -148,6 +148,27 @@ TEST_CASE("forged structures are each named") {
   RequireError([](StreamBuilder* b) { b->handshake = false; }, "handshake");
 }
 
+TEST_CASE("an origin in the wrong place is refused") {
+  const std::string wrong = "origin in the wrong place";
+  RequireError([](StreamBuilder* b) { b->From(1, "far", 5).mutate_transaction(9); },
+               "origin of transaction 9");
+  RequireError([](StreamBuilder* b) { b->From(1, "far", 5).mutate_name_off(1'000'000); }, "heap");
+  RequireError([](StreamBuilder* b) { b->From(1, "far", 5).mutate_name_len(UINT32_MAX); }, "heap");
+  RequireError([](StreamBuilder* b) { b->From(0, "far", 5); }, wrong);
+  RequireError(
+      [](StreamBuilder* b) {
+        b->From(1, "far", 5);
+        b->From(2, "far", 5);
+      },
+      wrong);
+  RequireError(
+      [](StreamBuilder* b) {
+        b->transactions.back().mutate_flags(1);
+        b->From(1, "far", 5);
+      },
+      wrong);
+}
+
 TEST_CASE("every cut of a message is refused and every flipped bit is survived") {
   const std::string message = ValidBatch().Build();
   for (size_t length = 0; length < message.size(); ++length) {
