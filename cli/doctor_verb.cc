@@ -36,7 +36,7 @@ void PrintSlot(const setup::SlotReport& slot, Output* output) {
 struct VarvedReport {
   std::string server;
   bool reachable = false;
-  std::string phase, lag_bytes, lag_seconds;
+  std::string phase, transport, transport_reason, lag_bytes, lag_seconds;
 };
 
 // The whole body of an answer; what goes wrong becomes a trouble.
@@ -81,6 +81,8 @@ VarvedReport AskVarved(const Session& session, const std::string& server,
   }
   report.reachable = true;
   report.phase = status->Text("phase");
+  report.transport = status->Text("transport");
+  report.transport_reason = status->Text("transport_reason");
   report.lag_bytes = status->Text("lag_bytes");
   report.lag_seconds = status->Text("lag_seconds");
   if (status->Text("ready") != "true") troubles->push_back("varved is not ready: " + status->Text("reason"));
@@ -96,6 +98,8 @@ std::string VarvedJson(const VarvedReport& report) {
   json.Text("server", report.server);
   json.Flag("reachable", report.reachable);
   if (report.reachable) json.Text("phase", report.phase);
+  if (!report.transport.empty()) json.Text("transport", report.transport);
+  if (!report.transport_reason.empty()) json.Text("transport_reason", report.transport_reason);
   if (!report.lag_bytes.empty()) {
     json.Raw("lag_bytes", report.lag_bytes);
     json.Raw("lag_seconds", report.lag_seconds);
@@ -108,6 +112,8 @@ void PrintVarved(const VarvedReport& report, Output* output) {
   if (!report.lag_bytes.empty()) {
     text += fmt::format(", {} bytes, {} s behind", report.lag_bytes, report.lag_seconds);
   }
+  if (!report.transport.empty()) text += ", transport " + report.transport;
+  if (!report.transport_reason.empty()) text += " since " + report.transport_reason;
   output->Write(fmt::format("varved   at {}: {}\n", report.server, text));
 }
 

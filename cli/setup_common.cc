@@ -50,6 +50,9 @@ base::Result<Source> FindSource(const std::string& source, const std::string& sl
     options.data_dir = config->history.data_dir;
     options.allow_synchronous = config->ingest.allow_synchronous;
     found.socket = options.socket = config->http.socket;
+    if (config->ingest.transport != ingest::TransportChoice::kStream) {
+      options.endpoint = config->ingest.endpoint;
+    }
   } else if (source.empty() || !config_path.empty()) {
     return base::Fail(config.error());
   }

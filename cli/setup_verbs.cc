@@ -27,6 +27,8 @@ std::string InitJson(const setup::InitReport& report) {
   json.Text("config_path", report.config_path);
   json.Flag("config_written", report.config_written);
   json.Text("config_text", report.config_text);
+  json.Flag("endpoint_set", report.endpoint_set);
+  if (!report.endpoint_line.empty()) json.Text("endpoint_line", report.endpoint_line);
   json.Text("next_step", report.next_step);
   return json.Finish();
 }
@@ -54,6 +56,14 @@ void PrintInit(const setup::InitReport& report, Output* output) {
     output->Write(fmt::format("Config file {} says the same already.\n", report.config_path));
   } else {
     output->Write(report.config_text);
+  }
+  if (report.endpoint_set) {
+    output->Write("The server is told where to send changes (varve.ingest_endpoint, by ALTER SYSTEM).\n");
+  } else if (!report.endpoint_line.empty()) {
+    output->Write(fmt::format(
+        "Changes come over the replication connection. With this in postgresql.conf and a reload they come "
+        "a way that costs the server less:\n  {}\n",
+        report.endpoint_line));
   }
   if (!report.next_step.empty()) output->Write("Next: " + report.next_step + "\n");
 }
@@ -97,6 +107,7 @@ int Run(const DetachVerb& verb, Session* session) {
     JsonWriter json;
     json.Flag("slot_dropped", report->slot_dropped);
     json.Raw("freed_wal_bytes", fmt::format("{}", report->freed_wal_bytes));
+    json.Flag("endpoint_reset", report->endpoint_reset);
     json.Raw("remains", ArrayJson(report->remains, TextJson));
     session->output()->Write(json.Finish() + "\n");
     return kExitDone;
@@ -107,6 +118,7 @@ int Run(const DetachVerb& verb, Session* session) {
           ? fmt::format("The slot {} is dropped; the server no longer keeps WAL for it ({} bytes so far).\n",
                         options.slot, report->freed_wal_bytes)
           : fmt::format("There was no slot {}.\n", options.slot));
+  if (report->endpoint_reset) output->Write("The server's varve.ingest_endpoint is reset.\n");
   for (const std::string& sentence : report->remains) output->Write(sentence + "\n");
   return kExitDone;
 }

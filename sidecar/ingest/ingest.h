@@ -21,7 +21,7 @@ struct Options {
   std::string dsn;  // libpq connection string or URI of the database
   std::string publication = "varve";
   std::string slot = "varve";
-  TransportChoice transport = TransportChoice::kStream;
+  TransportChoice transport = TransportChoice::kAuto;
   std::string endpoint;                           // bus::CheckEndpoint; empty: there is none
   int copy_connections = 2;                       // of the first copy, 1 to 16
   uint64_t queue_bytes = uint64_t{64} << 20;      // received and not yet applied, at most

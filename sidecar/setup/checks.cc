@@ -11,6 +11,7 @@
 #include "sidecar/pg/preflight.h"
 #include "sidecar/pg/server_state.h"
 #include "sidecar/setup/connect.h"
+#include "sidecar/setup/endpoint.h"
 #include "sidecar/setup/setup.h"
 
 namespace varve::setup {
@@ -178,6 +179,7 @@ base::Result<std::vector<Check>> CheckServer(pg::Connection* connection, const O
   if (!slot.exists) RETURN_IF_ERROR(AddBlockers(connection, &checks));
   if (!options.data_dir.empty()) checks.push_back(CheckDataDir(options.data_dir));
   if (!options.socket.empty()) checks.push_back(CheckSocketDir(options.socket));
+  if (!before_init && !options.socket.empty()) checks.push_back(CheckIngestEndpoint(settings, options));
   for (Check& check : checks) check.remedy = NamingSource(check.remedy, options);
   return checks;
 }

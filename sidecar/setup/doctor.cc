@@ -4,6 +4,7 @@
 #include "sidecar/pg/preflight.h"
 #include "sidecar/pg/server_state.h"
 #include "sidecar/setup/connect.h"
+#include "sidecar/setup/endpoint.h"
 #include "sidecar/setup/setup.h"
 
 namespace varve::setup {
@@ -88,6 +89,8 @@ base::Result<DetachReport> Detach(const Options& options, const std::string& con
     report.slot_dropped = true;
     report.freed_wal_bytes = static_cast<uint64_t>(slot.retained_bytes > 0 ? slot.retained_bytes : 0);
   }
+  ASSIGN_OR_RETURN(const pg::ServerSettings settings, pg::ReadServerSettings(connection.get()));
+  ResetEndpoint(connection.get(), settings, options.endpoint, &report);
   ASSIGN_OR_RETURN(const pg::Publication publication,
                    pg::ReadPublication(connection.get(), options.publication));
   if (publication.exists) {

@@ -9,10 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "sidecar/bus/endpoint.h"
 #include "sidecar/pg/preflight.h"
 #include "sidecar/pg/server_state.h"
 #include "sidecar/setup/config_file.h"
 #include "sidecar/setup/connect.h"
+#include "sidecar/setup/endpoint.h"
 #include "sidecar/setup/plan.h"
 #include "sidecar/setup/setup.h"
 
@@ -195,7 +197,9 @@ base::Status Run(pg::Connection* connection, const InitOptions& options, InitRep
     return {};
   }
   RETURN_IF_ERROR(CheckAnyTable(publication, plan));
-  return Change(connection, options, publication, plan, report);
+  RETURN_IF_ERROR(Change(connection, options, publication, plan, report));
+  SetEndpoint(connection, settings, options.server.endpoint, report);
+  return {};
 }
 
 }  // namespace
@@ -207,6 +211,7 @@ base::Result<InitReport> Init(const InitOptions& given) {
   options.http_socket = AbsolutePath(given.http_socket, "/run/varve/main/http.sock");
   options.config_path = AbsolutePath(given.config_path, "/etc/varve/varve.toml");
   options.server.socket = options.http_socket;
+  options.server.endpoint = bus::DefaultEndpoint(options.http_socket);
   InitReport report;
   const base::Status done = Run(connection.get(), options, &report);
   if (done) return report;

@@ -33,6 +33,7 @@ struct Options {
   std::string slot = "varve";
   std::string data_dir;  // empty: not checked; for init: /var/lib/varve/main
   std::string socket;    // of varved's HTTP; empty: not checked
+  std::string endpoint;  // [ingest] endpoint; empty: changes come over the replication connection
   bool allow_synchronous = false;
   int connect_timeout_ms = 10'000;
 };
@@ -70,6 +71,8 @@ struct InitReport {
   std::vector<std::string> added;   // of these, added now
   std::vector<LeftOutTable> left_out;
   std::vector<std::string> grants;  // SQL that gives the role what varved needs
+  bool endpoint_set = false;        // varve.ingest_endpoint, by ALTER SYSTEM
+  std::string endpoint_line;        // of postgresql.conf, where it is to be set and could not be
   std::string config_text;          // TOML
   std::string config_path;
   bool config_written = false;
@@ -78,7 +81,8 @@ struct InitReport {
 };
 
 // `varve init`: checks; when none fails, creates the publication or adds the tables to it (never one whose
-// updates would then fail) and writes the config file. Idempotent; never makes the slot. Once there is a
+// updates would then fail), writes the config file, and tells a server on the same machine where to send
+// changes, where nobody has told it yet and the role may. Idempotent; never makes the slot. Once there is a
 // history nothing is added: such a table would not be in its first copy. Errors say what was changed, which
 // is nothing unless they name it: kUnavailable (cannot connect), kInvalidArgument (pattern that matches
 // nothing, or only tables that cannot be followed), kForbidden (rights), kExists (config file with other
@@ -109,11 +113,13 @@ base::Result<DoctorReport> Doctor(const Options& options);
 struct DetachReport {
   bool slot_dropped = false;  // false: there was none
   uint64_t freed_wal_bytes = 0;
+  bool endpoint_reset = false;       // varve.ingest_endpoint, which init had set
   std::vector<std::string> remains;  // sentences: publication, data directory, config file
 };
 
-// `varve detach`: drops the slot, so that the server keeps no WAL for it. Ends nothing: a slot in use is
-// kConflict, naming the process. Errors: kUnavailable, kForbidden.
+// `varve detach`: drops the slot, so that the server keeps no WAL for it, and takes back the setting that
+// init has made. Ends nothing: a slot in use is kConflict, naming the process. Errors: kUnavailable,
+// kForbidden.
 base::Result<DetachReport> Detach(const Options& options, const std::string& config_path);
 
 }  // namespace varve::setup

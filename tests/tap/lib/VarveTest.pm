@@ -24,7 +24,8 @@ our $WAIT_SECONDS = 60 * ($ENV{VARVE_TEST_SLOW} // 1);
 my @running;
 
 # Options: name; conf (more lines of postgresql.conf); plugin (0: the server may not load it); config (more
-# lines of varved's configuration, by section); start (0: the server is not started).
+# lines of varved's configuration, by section); endpoint (0: the server is not told where to send changes);
+# start (0: the server is not started).
 sub new
 {
 	my ($class, %options) = @_;
@@ -36,8 +37,9 @@ sub new
 max_connections = 40
 dynamic_library_path = '$ENV{VARVE_LIB}:\$libdir'
 timezone = 'America/St_Johns'
-varve.ingest_endpoint = 'ipc://$dir/ingest.sock'
 CONF
+	$node->append_conf('postgresql.conf', "varve.ingest_endpoint = 'ipc://$dir/ingest.sock'\n")
+	  if $options{endpoint} // 1;
 	$node->append_conf('postgresql.conf', "output_plugin_libraries = 'pgoutput, test_decoding, varve'\n")
 	  if has_allow_list() && ($options{plugin} // 1);
 	$node->append_conf('postgresql.conf', $options{conf}) if defined $options{conf};

@@ -9,7 +9,7 @@ use JSON::PP ();
 use Test::More;
 use VarveTest;
 
-my $varve = VarveTest->new(plugin => 0, conf => "wal_level = replica\n");
+my $varve = VarveTest->new(plugin => 0, endpoint => 0, conf => "wal_level = replica\n");
 $varve->sql(<<'SQL');
 create table accounts (id int primary key, v int);
 insert into accounts values (1, 1);
@@ -92,6 +92,20 @@ pass('the application can still update it');
 ok(-e $varve->config_path, 'a config file was written');
 is($varve->sql('select count(*) from pg_replication_slots'), 0, 'init never makes the slot');
 is(($varve->varve(@init))[0], 0, 'init again is fine');
+my $endpoint = "ipc://$varve->{dir}/ingest.sock";
+sub endpoint { return $varve->sql("load 'varve'; show varve.ingest_endpoint") }
+$varve->wait_for('the setting', sub { endpoint() eq $endpoint });
+like($out, qr/^The server is told where to send changes/m, 'which is said');
+$varve->sql("load 'varve'; alter system set varve.ingest_endpoint = 'ipc:///else/where';
+	select pg_reload_conf()");
+$varve->wait_for('the setting', sub { endpoint() eq 'ipc:///else/where' });
+like($varve->varve_ok(@init), qr/^  varve\.ingest_endpoint = '\Q$endpoint\E'$/m,
+	'one that somebody has set stays, and the line for the file is printed');
+is(endpoint(), 'ipc:///else/where', 'it stays');
+$varve->sql("load 'varve'; alter system reset varve.ingest_endpoint; select pg_reload_conf()");
+$varve->wait_for('the setting', sub { endpoint() eq '' });
+$varve->varve_ok(@init);
+$varve->wait_for('the setting', sub { endpoint() eq $endpoint });
 
 # The config as it was written, with the socket of this test.
 open(my $config, '>>', $varve->config_path) or die;
@@ -110,6 +124,13 @@ my @doctor = ('doctor', '--config', $varve->config_path);
 is($status, 0, 'doctor finds nothing to fix') or diag($out . $err);
 like($out, qr/wal_level/, 'it lists what it looked at');
 like($out, qr/slot/, 'and the slot');
+like($out, qr/^ok +ingest_endpoint: the server sends changes to \Q$endpoint\E$/m,
+	'and the way of the changes');
+like($out, qr/^varved +at \S+: streaming.*, transport zmq$/m, 'which is the one in use');
+chmod 0755, $varve->{dir};
+like($varve->varve_ok(@doctor), qr/^warning +ingest_endpoint: .*has mode 0755.*\n +-> chmod o= /m,
+	'a directory that is open to everybody is named');
+chmod 0700, $varve->{dir};
 like($out, qr/warning +table public\.$_->[0]: not followed: .*$_->[1]/, "and $_->[0], which is not followed")
   for [ 'keyless', 'no primary key' ], [ 'part', 'partitioned' ], [ 'scratch', 'unlogged' ];
 like($out, qr/keyless.*\n +-> .*add primary key .* then a new first copy/, 'with the whole cure');
@@ -164,6 +185,8 @@ $varve->stop_varved;
 $out = $varve->varve_ok('detach', '--config', $varve->config_path);
 is($varve->sql('select count(*) from pg_replication_slots'), 0, 'detach drops the slot');
 like($out, qr/publication/, 'and says what remains');
+like($out, qr/^The server's varve\.ingest_endpoint is reset\.$/m, 'what init has set is reset');
+$varve->wait_for('the setting', sub { endpoint() eq '' });
 is(($varve->varve('detach', '--config', $varve->config_path))[0], 0, 'detach again is fine');
 
 # --- The whole cure: what was broken or late is readable after a new first copy.

@@ -31,6 +31,7 @@ sub touch { my ($path) = @_; open(my $file, '>', $path) or die "$path: $!"; clos
 sub sessions { return $varve->get_json('/v1/status')->{sessions} }
 
 # --- It stands still, with more to come than the queue holds.
+$varve->wait_for('the first session', sub { sessions() == 1 });
 my $before = sessions();
 touch($stall);
 $varve->sql("update t set v = 1 where id = 1");

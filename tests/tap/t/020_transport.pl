@@ -11,7 +11,7 @@ use VarveTest;
 
 plan skip_all => 'a sanitized varved does not take a preloaded library' if !$ENV{VARVE_FAULT_BUS};
 
-local $ENV{VARVE_TEST_TRANSPORT} = 'auto';
+delete local $ENV{VARVE_TEST_TRANSPORT};
 my $varve = VarveTest->new(conf => "wal_sender_timeout = 5s\nlogical_decoding_work_mem = 64kB\n" .
 	  "restart_after_crash = on\n");
 my $socket = "$varve->{dir}/ingest.sock";
